@@ -106,7 +106,9 @@ def price_pair(
 
     Raises ValueError when a rate is not positive, n_max < 1, a lies outside 1 … n_max + 1, or D exceeds the step.
     """
-    _require(baseline_tok_s > 0 and spec_tok_s > 0 and math.isfinite(baseline_tok_s + spec_tok_s), "rates must be positive numbers of tok/s")
+    _require(
+        baseline_tok_s > 0 and spec_tok_s > 0 and math.isfinite(baseline_tok_s + spec_tok_s), "rates must be positive numbers of tok/s"
+    )
     _require(n_max >= 1, "n_max must be at least 1")
     speedup = spec_tok_s / baseline_tok_s
     h_ms = 1000.0 / baseline_tok_s
@@ -116,7 +118,20 @@ def price_pair(
         # a pass over n + 1 tokens is not cheaper than a plain step, hence a >= s; a step commits at most n + 1
         a_min = min(max(1.0, speedup), float(n_max + 1))
         return Price(
-            speedup, None, a_min, float(n_max + 1), h_ms, None, step_max, None, d_ms, None, None, None, None, found,
+            speedup,
+            None,
+            a_min,
+            float(n_max + 1),
+            h_ms,
+            None,
+            step_max,
+            None,
+            d_ms,
+            None,
+            None,
+            None,
+            None,
+            found,
             note=_bounds_note(a_min, n_max, step_max / h_ms),
         )
     _require(1.0 <= a <= n_max + 1 + 1e-9, f"a step commits between 1 and {n_max + 1} tokens at n_max {n_max}")
@@ -126,7 +141,20 @@ def price_pair(
     parts = _parts(n_max, a, in_h, None if d_ms is None else d_ms / step)
     need = break_even_accept_share(in_h, n_max)
     return Price(
-        speedup, a, a, a, h_ms, step, step, in_h, d_ms, None if d_ms is None else step - d_ms, need, parts, _dominant(parts), found,
+        speedup,
+        a,
+        a,
+        a,
+        h_ms,
+        step,
+        step,
+        in_h,
+        d_ms,
+        None if d_ms is None else step - d_ms,
+        need,
+        parts,
+        _dominant(parts),
+        found,
         note=_note(a, in_h, need, n_max, found),
     )
 

@@ -63,7 +63,15 @@ def test_two_per_cent_is_never_a_win(ratio, verdict):
 
 @pytest.mark.parametrize(
     "base, spec, n, a, d",
-    [(0, 1, 1, None, None), (1, -1, 1, None, None), (1, math.inf, 1, None, None), (1, 1, 0, None, None), (1, 1, 1, 2.5, None), (1, 1, 1, 0.9, None), (10, 10, 1, 1.5, 1e6)],
+    [
+        (0, 1, 1, None, None),
+        (1, -1, 1, None, None),
+        (1, math.inf, 1, None, None),
+        (1, 1, 0, None, None),
+        (1, 1, 1, 2.5, None),
+        (1, 1, 1, 0.9, None),
+        (10, 10, 1, 1.5, 1e6),
+    ],
 )
 def test_impossible_figures_are_refused(base, spec, n, a, d):
     with pytest.raises(ValueError):

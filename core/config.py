@@ -1,0 +1,46 @@
+"""Settings, read once from the environment, and the shipped catalog of workloads. Nothing here opens a database or a network."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from core.domain.forms import checked
+from core.domain.workload import Prompt, Workload
+
+ROOT = Path(__file__).resolve().parent.parent
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+
+
+class Settings(BaseSettings):
+    """DRAFTLEDGER_DB: database file; DRAFTLEDGER_LOCAL_DIR: models and this machine's runs; poll and grace in seconds."""
+
+    model_config = SettingsConfigDict(env_prefix="DRAFTLEDGER_", extra="ignore")
+
+    local_dir: Path = ROOT / "data" / "local"
+    db: Path | None = None
+    poll_s: float = Field(default=0.7, gt=0, le=60)
+    grace_s: float = Field(default=10.0, gt=0, le=120)
+
+    @property
+    def database(self) -> Path:
+        """The database file."""
+        return self.db or self.local_dir / "draftledger.duckdb"
+
+    @property
+    def beside(self) -> Path:
+        """The folder beside the database: raw logs, event ledgers, decisions.jsonl."""
+        return Path(f"{self.database}.d")
+
+
+def load_workloads(folder: Path = ROOT / "data") -> dict[str, Workload]:
+    """Workloads of data/catalog/workloads.toml with their prompts from data/prompts/<set>.toml."""
+    found = {}
+    for entry in tomllib.loads((folder / "catalog" / "workloads.toml").read_text("utf-8"))["workload"]:
+        prompts = tomllib.loads((folder / "prompts" / f"{entry.pop('prompt_set')}.toml").read_text("utf-8"))["prompt"]
+        workload = checked(Workload, {**entry, "prompts": [Prompt(**prompt) for prompt in prompts]})
+        found[workload.id] = workload
+    return found

@@ -1,0 +1,102 @@
+"""A registered box: where it is, how its key looks, which engines and models may be used there."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from core.domain.forms import Name, Record
+
+THIS_MACHINE = "this-machine"
+_HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,253}")
+_USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
+_PATH = re.compile(r"[^\x00-\x1f]{1,1000}")
+
+
+class Engine(Record):
+    """One engine binary, as an argument list that is run as it stands."""
+
+    id: Name
+    kind: Literal["llama.cpp"] = "llama.cpp"
+    argv: list[str] = Field(min_length=1, max_length=20)
+
+
+class ModelFile(Record):
+    """A model by name and path on the box."""
+
+    name: Name
+    path: str = Field(min_length=1, max_length=1000)
+
+
+class BoxForm(Record):
+    """What a person fills in to add an SSH box. `engine` and `models` are absolute paths on the box."""
+
+    name: Name
+    host: str = Field(min_length=1, max_length=253)
+    port: int = Field(default=22, ge=1, le=65535)
+    user: str = Field(min_length=1, max_length=32)
+    key_path: str = Field(min_length=1, max_length=1000)
+    engine: str = Field(min_length=1, max_length=1000)
+    models: str = Field(min_length=1, max_length=1000)
+    python: str = Field(default="python3", min_length=1, max_length=1000)
+
+    @field_validator("host")
+    @classmethod
+    def _host_is_a_name(cls, value: str) -> str:
+        if value.startswith("-") or not _HOST.fullmatch(value):
+            raise ValueError("has to be a host name or an address.")
+        return value
+
+    @field_validator("user")
+    @classmethod
+    def _user_is_a_name(cls, value: str) -> str:
+        if not _USER.fullmatch(value):
+            raise ValueError("has to be a Unix user name.")
+        return value
+
+    @field_validator("engine", "models")
+    @classmethod
+    def _path_is_absolute(cls, value: str) -> str:
+        if not value.startswith("/") or not _PATH.fullmatch(value):
+            raise ValueError("has to be an absolute path on the box.")
+        return value
+
+    @field_validator("python")
+    @classmethod
+    def _python_is_a_command(cls, value: str) -> str:
+        if not re.fullmatch(r"/?[A-Za-z0-9_./-]+", value) or value.startswith("-"):
+            raise ValueError("has to be a command name or an absolute path.")
+        return value
+
+
+class Box(Record):
+    """A box as registered. `host_key` is the pinned key line, `fingerprint` its SHA256 form."""
+
+    box_id: Name
+    name: Name
+    kind: Literal["local", "ssh"]
+    host: str = ""
+    port: int = 22
+    user: str = ""
+    key_path: str = ""
+    passphrase_env: str = ""
+    host_key: str = ""
+    fingerprint: str = ""
+    python: list[str] = Field(default=["python3"])
+    engines: list[Engine]
+    models: list[ModelFile] = []
+    model_roots: list[str] = []
+
+    def engine(self, engine_id: str) -> Engine | None:
+        """The engine of that id, None when the box has no such engine."""
+        return next((engine for engine in self.engines if engine.id == engine_id), None)
+
+    def allow(self) -> dict[str, object]:
+        """What the agent may use: the content of allow.json (docs/agent.md)."""
+        return {
+            "engines": [{"id": e.id, "kind": e.kind, "argv": e.argv, "env": {}} for e in self.engines],
+            "models": [m.model_dump() for m in self.models],
+            "model_roots": self.model_roots,
+        }

@@ -1,0 +1,118 @@
+"""The results matrix: rows model × spill, columns n_max. Joins a cell to its baseline, says what it shows and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.domain.price import Price, price_pair
+from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
+
+COLUMNS = ("off", "1", "2", "3")
+_VERDICTS = {ABOVE: "wins", BELOW: "loses"}
+
+
+def column(n_max: int) -> str:
+    """Column key of an n_max: "off" for the baseline."""
+    return "off" if n_max == 0 else str(n_max)
+
+
+def not_run() -> dict[str, Any]:
+    """A blank that says so: nothing was measured here, which is not zero."""
+    return {
+        "tok_s": None, "tok_s_min": None, "tok_s_max": None, "n": 0, "speedup": None, "accept_share": None, "accept_denominator": None,
+        "status": "not_run", "verdict": None, "provenance": None, "source": None, "run_id": None, "cell_id": None, "why": "",
+    }  # fmt: skip
+
+
+def published_accepted(n_max: int, accept_share: float | None) -> float | None:
+    """a of a published cell: tokens per step when every step proposed n_max tokens (assumed where the source is silent)."""
+    return None if accept_share is None else 1.0 + n_max * accept_share
+
+
+def published_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any]:
+    """Matrix cell of one published figure; speed-up worked out from the row's own two speeds."""
+    price = published_price(cell, baseline)
+    return {
+        **not_run(),
+        "tok_s": cell["tok_per_s"], "n": None, "speedup": price.speedup if price else None, "accept_share": cell["accept_share"],
+        "accept_denominator": cell["accept_denominator"], "status": "ok", "verdict": price.verdict if price else None,
+        "provenance": "transcribed", "source": cell["source"], "cell_id": f"published~{cell['row_key']}~{cell['n_max']}",
+        "why": cell_why(price, cell["n_max"]),
+    }  # fmt: skip
+
+
+def published_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Price | None:
+    """Price of a published pair; None for the baseline itself or without one."""
+    if not cell["n_max"] or baseline is None:
+        return None
+    return price_pair(baseline["tok_per_s"], cell["tok_per_s"], cell["n_max"], a=published_accepted(cell["n_max"], cell["accept_share"]))
+
+
+def measured_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Price | None:
+    """Price from a run's own counts: medians for the speed-up, a over all steps. None where either side has no good repetition.
+
+    Above c=1 the step cost is per stream (1000 · c / aggregate), worked out from the same counts.
+    """
+    if not cell["n_max"] or baseline is None or not cell["n"] or not baseline["n"]:
+        return None
+    a = cell["decode_tokens"] / cell["steps"] if cell["steps"] else None
+    if a is not None and not 1.0 <= a <= cell["n_max"] + 1:
+        a = None  # counts that cannot be: priced as unknown, the receipt shows the raw ones
+    base, spec = baseline["tok_per_s"] / cell["c"], cell["tok_per_s"] / cell["c"]
+    d_ms = cell["d_ms"] if a is not None and cell["d_ms"] is not None and cell["d_ms"] <= 1000.0 * a / spec else None
+    return price_pair(base, spec, cell["n_max"], a=a, d_ms=d_ms, verdict=measured_verdict(cell, baseline) or "no-difference")
+
+
+def measured_verdict(cell: dict[str, Any], baseline: dict[str, Any] | None) -> str | None:
+    """wins | loses | no-difference by the noise rule; None for a baseline or where too few repetitions allow no word."""
+    if not cell["n_max"] or baseline is None or not cell["n"] or not baseline["n"]:
+        return None
+    found = compare(cell["rates"], baseline["rates"]).verdict
+    return None if found == TOO_FEW else _VERDICTS.get(found, "no-difference")
+
+
+def measured_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any]:
+    """Matrix cell of one measured arm; failed, invalid and excluded ones keep their place with the reason."""
+    price = measured_price(cell, baseline)
+    status = cell_status(cell)
+    drafted = cell["drafted"] if cell["n_max"] else None
+    return {
+        **not_run(),
+        "tok_s": cell["tok_per_s"], "tok_s_min": cell["tok_per_s_min"], "tok_s_max": cell["tok_per_s_max"], "n": cell["n"],
+        "speedup": price.speedup if price else None, "accept_share": cell["accepted"] / drafted if drafted else None,
+        "accept_denominator": f"of {drafted} proposed" if drafted else None, "status": status,
+        "verdict": measured_verdict(cell, baseline), "provenance": "measured", "source": f"run {cell['run_id']}", "run_id": cell["run_id"],
+        "cell_id": f"{cell['run_id']}-{cell['n_max']}-{cell['c']}",
+        "why": cell_why(price, cell["n_max"]) if status == "ok" else (cell["why_bad"] or "no counted repetition"),
+    }  # fmt: skip
+
+
+def cell_status(cell: dict[str, Any]) -> str:
+    """ok as soon as one counted repetition is good; otherwise what kept the others out."""
+    if cell["n"]:
+        return "ok"
+    return "excluded" if cell["n_excluded"] else "failed"
+
+
+def cell_why(price: Price | None, n_max: int) -> str:
+    """One clause for the matrix: why this cell pays or does not."""
+    if price is None:
+        return ""
+    lead = f"{price.speedup:.2f}× at n={n_max}"
+    if price.step_in_h is None or price.break_even_accept_share is None:
+        return f"{lead}; acceptance not recorded, a step costs at most {price.step_ms_max / price.h_ms:.1f} plain steps"
+    if price.break_even_accept_share > 1:
+        return f"no draft can win at n={n_max}: it would need {price.break_even_accept_share:.0%}"
+    return f"{lead}: a step commits {price.a:.1f} tokens and costs {price.step_in_h:.1f} plain steps"
+
+
+def row_why(cells: dict[str, dict[str, Any]]) -> str:
+    """The row's sentence: its best n, and the worst one tried where that loses."""
+    tried = {int(key): cell for key, cell in cells.items() if key != "off" and cell["speedup"] is not None}
+    if not tried:
+        return "nothing but the baseline is measured" if cells.get("off", {}).get("tok_s") else "nothing is measured yet"
+    best = max(tried, key=lambda n: (tried[n]["speedup"], -n))
+    last = max(tried)
+    lead = f"n={best} pays" if tried[best]["verdict"] == "wins" else "no n pays"
+    shown = tried[best if len(tried) == 1 or last == best else last]
+    return f"{lead}; {shown['why']}" if shown["why"] else lead

@@ -1,0 +1,54 @@
+"""What was asked to run, and the states of a run."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from pydantic import Field
+
+from core.domain.forms import Name, Record, Title
+from core.domain.sweep import Plan, problems_of
+from core.errors import InvalidInput
+
+RUN_ID = re.compile(r"[0-9a-f]{32}")
+
+PREPARING, RUNNING, STOPPING = "preparing", "running", "stopping"
+DONE, FAILED, CANCELLED, LOST = "done", "failed", "cancelled", "lost"
+FINAL = (DONE, FAILED, CANCELLED, LOST)
+ACTIVE = (PREPARING, RUNNING, STOPPING)
+
+
+def new_run_id() -> str:
+    """128 random bits: minted when the form is shown, before anything is sent."""
+    return secrets.token_hex(16)
+
+
+def short(run_id: str) -> str:
+    """How a run id is shown."""
+    return f"r-{run_id[:4]}"
+
+
+class SweepRequest(Record):
+    """One sweep as asked for. Placement fields None: the engine's own default, read back from its load log."""
+
+    title: Title
+    box_id: Name
+    engine_id: Name
+    model: Name
+    workload_id: Name
+    n_max: int = Field(default=3, ge=1, le=16)
+    repetitions: int = Field(default=3, ge=3, le=8)
+    production_c: int = Field(default=1, ge=1, le=64)
+    context: int | None = Field(default=None, ge=256, le=1_048_576)
+    n_gpu_layers: int | None = Field(default=None, ge=0, le=1000)
+    n_cpu_moe: int | None = Field(default=None, ge=0, le=1000)
+    worksheet_id: str | None = None
+
+    def plan(self, *, is_moe: bool, placement: str) -> Plan:
+        """The sweep plan; raises InvalidInput when the protocol refuses it."""
+        plan = Plan(self.n_max, self.repetitions, self.production_c, is_moe, placement)
+        problems = problems_of(plan)
+        if problems:
+            raise InvalidInput(problems)
+        return plan
