@@ -1,0 +1,131 @@
+"""From raw bytes to message lines: cutting, capping, decoding and taking off every known prefix, one pass, memory bounded.
+
+Prefix layers (each optional, in this order): terminal colours, journald, compose, llama-swap, router port, glued progress signs,
+the engine's own stamp and level, subsystem and function name, slot ids. `--log-jsonl` lines are turned into stamped lines.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+LONGEST_LINE = 16 * 1024  # bytes kept of one line: the longest real one (48 positions twice) has about 1 KB
+CHUNK = 256 * 1024
+
+ANSI = re.compile(r"\x1b\[[0-9;?]{0,32}[A-Za-z]")
+JOURNAL = re.compile(r"^\w{3} [ \d]\d \d\d:\d\d:\d\d \S{1,255} \S{1,255}\[\d+\]: ")
+COMPOSE = re.compile(r"^[^\s|]{1,128}-\d{1,9} {1,64}\| ?")
+SWAP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[\w+\] \(\w+\) ")
+ROUTER = re.compile(r"^\[\d{2,5}\] ")
+PROGRESS = re.compile(r"^[./\\|~-]{1,4096}(?=[^\s./\\|~-])")
+STAMP = re.compile(r"^(\d{1,9})\.(\d\d)\.(\d{3})\.(\d{3}) ([IWED]) ")
+LEVEL = re.compile(r"^([IWED]) ")
+SUBSYSTEM = re.compile(r"^(?:srv|slot|cmn|spec|que) {1,16}[\w~()<>]{1,12}: ")
+SLOT = re.compile(r"id +(\d+) \| task (-?\d+) \| ")
+FOREIGN = re.compile(r"^time=\S{1,64} level=")
+_LEVELS = {"error": "E", "warn": "W", "warning": "W", "debug": "D"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One message without its prefixes; `stamp_s` seconds since the log began, `level` one of I W E D, both None where not printed."""
+
+    text: str
+    stamp_s: float | None = None
+    level: str | None = None
+
+
+def unwrapped(text: str) -> str:
+    """Takes off what wrappers put before an engine's line; the engine's own stamp and tags stay."""
+    if "\x1b" in text:
+        text = ANSI.sub("", text)
+    for layer in (JOURNAL, COMPOSE, SWAP, ROUTER):
+        found = layer.match(text)
+        if found:
+            text = text[found.end() :]
+    return text
+
+
+def clean(text: str) -> Line:
+    """Takes off all prefixes, the engine's own included."""
+    text = PROGRESS.sub("", unwrapped(text), count=1)
+    stamp, level = None, None
+    found = STAMP.match(text)
+    if found:
+        minutes, seconds, millis, micros, level = found.groups()
+        stamp = int(minutes) * 60 + int(seconds) + int(millis) / 1e3 + int(micros) / 1e6
+    else:
+        found = LEVEL.match(text)
+        level = found.group(1) if found else None
+    if found:
+        text = text[found.end() :]
+    # a glued spinner can stand behind the stamp as well
+    text = PROGRESS.sub("", SUBSYSTEM.sub("", text, count=1), count=1)
+    return Line(text.strip(), None if stamp is None else round(stamp, 6), level)
+
+
+def is_foreign(text: str) -> bool:
+    """A line of another logger (`time=… level=…`) between the engine's own: to be dropped."""
+    return FOREIGN.match(text) is not None
+
+
+def from_json_log(text: str) -> list[str]:
+    """The messages of one `--log-jsonl` line, each with the stamp and level that a text log would show; [] for other objects."""
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(entry, dict) or entry.get("type") != "log" or not isinstance(entry.get("msg"), str):
+        return []
+    level = _LEVELS.get(str(entry.get("level")), "I")
+    micros = entry.get("time")
+    head = f"{level} "
+    if isinstance(micros, int) and 0 <= micros < 10**15:
+        rest, micro = divmod(micros, 1000)
+        rest, milli = divmod(rest, 1000)
+        head = f"{rest // 60}.{rest % 60:02d}.{milli:03d}.{micro:03d} {level} "
+    return [head + part for part in entry["msg"].split("\n") if part.strip()]
+
+
+def chunks_of(data: bytes | Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces of at most CHUNK bytes, NULs taken out (a UTF-16 log of plain text becomes readable by that)."""
+    for piece in (data,) if isinstance(data, (bytes, bytearray, memoryview)) else data:
+        view = memoryview(piece)
+        for start in range(0, len(view), CHUNK):
+            part = bytes(view[start : start + CHUNK])
+            yield part.replace(b"\0", b"") if b"\0" in part else part
+
+
+def whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Pieces that end with a line end; a line longer than LONGEST_LINE keeps its head only."""
+    tail = b""
+    for chunk in chunks:
+        piece = tail + chunk
+        cut = piece.rfind(b"\n") + 1
+        if cut:
+            yield piece[:cut]
+        tail = piece[cut:]
+        if len(tail) > 2 * LONGEST_LINE:
+            tail = tail[: 2 * LONGEST_LINE]
+    if tail:
+        yield tail + b"\n"
+
+
+def decoded(raw: bytes) -> Iterator[str]:
+    """The lines inside one raw line (a carriage return starts a new one), invalid UTF-8 replaced, length capped."""
+    text = raw[:LONGEST_LINE].decode("utf-8", "replace")
+    if "\r" not in text:
+        yield text
+        return
+    for part in text.split("\r"):
+        if part:
+            yield part
+
+
+def lines_of(data: bytes | Iterable[bytes]) -> Iterator[str]:
+    """All lines of an input, decoded and capped, in order, without line ends."""
+    for piece in whole_lines(chunks_of(data)):
+        for raw in piece[:-1].split(b"\n"):
+            yield from decoded(raw)
