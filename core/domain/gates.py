@@ -9,7 +9,7 @@ from typing import Any
 from core.domain.matrix import measured_verdict
 from core.domain.stats import compare
 from core.domain.sweep import winner_of
-from core.domain.worksheet import SUITE_BAND, Evidence, Side
+from core.domain.worksheet import SUITE_BAND, Evidence, Side, is_pinned
 
 PASS, FAIL, OPEN = "pass", "fail", "missing"
 Verdict = tuple[str, str]
@@ -29,7 +29,7 @@ def _both(evidence: Evidence, has: Callable[[Side], bool], to_pass: str) -> Verd
 
 
 def _engine(evidence: Evidence) -> Verdict:
-    return _both(evidence, lambda s: bool(s.engine and s.engine.get("commit")), "Run the sweep with a build that tells its commit.")
+    return _both(evidence, lambda s: bool(s.engine and is_pinned(s.engine)), "Run the sweep with a build that tells its commit or build number.")
 
 
 def _artifact(evidence: Evidence) -> Verdict:
@@ -57,10 +57,9 @@ def _warm(evidence: Evidence) -> Verdict:
 
 
 def _suite(evidence: Evidence) -> Verdict:
-    sides = [evidence.typed.get(("suite", side), {}).get("value") for side in ("baseline", "candidate")]
-    if not all(side and len(side["scores"]) >= 2 for side in sides):
+    off, on = (evidence.typed.get(("suite", side), {}).get("value") for side in ("baseline", "candidate"))
+    if not off or not on or min(len(off["scores"]), len(on["scores"])) < 2:
         return OPEN, "Enter at least 2 suite runs a side, speculation off and on."
-    off, on = sides
     if off["suite"] != on["suite"]:
         return FAIL, "Both sides need scores of the same suite."
     band = max(off.get("band", SUITE_BAND), on.get("band", SUITE_BAND))
@@ -117,7 +116,7 @@ _GATES: dict[str, tuple[str, Callable[[Evidence], Verdict]]] = {
 
 
 def suggestion_of(evidence: Evidence, *, last_position: float | None = None) -> dict[str, Any]:
-    """keep | widen | narrow | disable with its arithmetic; action None while nothing can be said. `last_position` is P of the longest draft."""
+    """keep | widen | narrow | disable with its arithmetic; action None while nothing can be said. `last_position`: P of the longest n."""
     rates = {n: cell["rates"] for n, cell in evidence.steps.items() if cell["n"]}
     if 0 not in rates or len(rates) < 2:
         return {"action": None, "n_max": None, "text": "Nothing can be suggested before a baseline and one n_max are measured."}

@@ -25,7 +25,8 @@ def recipe_of(
 ) -> dict[str, Any]:
     """The recipe of one arm. Host paths, port, key and log flags are left out: they change neither speed nor text.
 
-    `engine`: kind, build, commit · `placement`: as read back from the load log (or asked, marked so) · `asked`: context, types, threads, sampling.
+    `engine`: kind, build, commit. `placement`: as read back from the load log, or asked and marked so.
+    `asked`: context, types, threads, sampling.
     """
     return {
         "engine_kind": engine["kind"],

@@ -4,7 +4,7 @@ An arm is (n_max, concurrency); n_max 0 is the baseline, shown as `off`. Rules: 
 """
 
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from core.domain.stats import ABOVE, compare, is_drifted
 
@@ -88,7 +88,7 @@ def _arms(done: Sequence[Measured]) -> Dict[int, List[float]]:
     return arms
 
 
-def winner_of(arms: Dict[int, Sequence[float]]) -> Optional[int]:
+def winner_of(arms: Mapping[int, Sequence[float]]) -> Optional[int]:
     """The n that beats every smaller n, off included, beyond noise; the smaller n wins a tie. None without a baseline."""
     if not arms.get(OFF):
         return None

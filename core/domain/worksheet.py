@@ -116,13 +116,18 @@ def _from_run(evidence: Evidence, text: str, cell: dict[str, Any] | None = None)
     return value(text, provenance="measured", run_id=evidence.run_id, cell_id=link)
 
 
+def is_pinned(engine: dict[str, Any]) -> bool:
+    """A commit, or a build number that a packager set (0 and 1 mean: not set)."""
+    return bool(engine.get("commit")) or (engine.get("build") or 0) > 1
+
+
 def _engine(evidence: Evidence, side: Side) -> dict[str, Any]:
     if not side.engine:
         return MISSING
-    if not side.engine.get("commit"):
-        return {**_from_run(evidence, side.engine.get("version_text") or ""), "state": "not_recorded"}
-    build = side.engine.get("build")
-    return _from_run(evidence, (f"b{build} " if build else "") + f"({side.engine['commit']})")
+    if not is_pinned(side.engine):
+        return {**_from_run(evidence, side.engine.get("version_text") or "—?"), "state": "not_recorded"}
+    build, commit = side.engine.get("build"), side.engine.get("commit")
+    return _from_run(evidence, " ".join(text for text in (f"b{build}" if build else "", f"({commit})" if commit else "") if text))
 
 
 def _artifact(evidence: Evidence, side: Side) -> dict[str, Any]:
@@ -171,7 +176,7 @@ def _reject_cost(evidence: Evidence, side: Side) -> float | None:
     cell, price = side.single, measured_price(side.single or {"n_max": 0}, evidence.baseline.single)
     if not cell or not price or price.step_ms is None or not cell["drafted"]:
         return None
-    return max(0.0, (cell["drafted"] - cell["accepted"]) / cell["drafted"] * (price.step_ms - price.h_ms) / price.a)  # type: ignore[operator]
+    return max(0.0, (cell["drafted"] - cell["accepted"]) / cell["drafted"] * (price.step_ms - price.h_ms) / price.a)
 
 
 def _prefill(evidence: Evidence, side: Side) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from core.errors import StoreError
 from core.store.database import Database
 
 FOLDER = Path(__file__).with_name("migrations")
+_RECORD = """CREATE TABLE IF NOT EXISTS schema_migrations
+    (number INTEGER PRIMARY KEY, sha256 VARCHAR NOT NULL, noted_at TIMESTAMPTZ DEFAULT now())"""
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 
 
@@ -25,9 +27,7 @@ def available(folder: Path = FOLDER) -> list[tuple[int, Path]]:
 def apply_pending(database: Database, folder: Path = FOLDER) -> list[int]:
     """Applies what is pending and returns its numbers. A newer schema than this program knows is refused."""
     with database.tx() as cursor:
-        cursor.execute(
-            "CREATE TABLE IF NOT EXISTS schema_migrations (number INTEGER PRIMARY KEY, sha256 VARCHAR NOT NULL, noted_at TIMESTAMPTZ DEFAULT now())"
-        )
+        cursor.execute(_RECORD)
     known = {row["number"] for row in database.rows("SELECT number FROM schema_migrations")}
     files = available(folder)
     if known - {number for number, _ in files}:

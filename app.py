@@ -1,0 +1,40 @@
+"""The entry: `streamlit run app.py`. Pages, `/healthz` and `/api/v1` in one process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from core.api.routes import routes
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def _services():  # noqa: ANN202 - imported late: the cache runtime exists only once the server is up
+    from core.ui.context import services
+
+    return services()
+
+
+@asynccontextmanager
+async def lifespan(app: st.App) -> AsyncIterator[dict[str, bool]]:
+    """Refuses any address but loopback, opens the services before the first visitor, closes them at the end."""
+    if st.get_option("server.address") not in LOOPBACK:
+        raise RuntimeError("Draftledger has no sign-in yet and serves this machine only: start it with --server.address 127.0.0.1")
+    opened = await anyio.to_thread.run_sync(_services)
+    yield {"ready": True}
+    await anyio.to_thread.run_sync(opened.close)
+
+
+app = st.App(
+    Path(__file__).parent / "core" / "ui" / "shell.py",
+    lifespan=lifespan,
+    routes=routes(_services),
+    middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])],
+)

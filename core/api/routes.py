@@ -1,0 +1,48 @@
+"""The JSON door beside the pages: `/healthz` for anyone, `/api/v1/…` for callers on this machine until sign-in exists."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Mount, Route
+
+from core.bootstrap import Services
+from core.errors import BenchError, InvalidInput, NotFound
+from core.services.matrix import matrix_rows
+
+_STATUS = {InvalidInput: 422, NotFound: 404}
+
+
+def routes(get_services: Callable[[], Services]) -> list[Route | Mount]:
+    """Routes over the services; `get_services` answers with the one instance of this process."""
+
+    def healthz(request: Request) -> JSONResponse:
+        services = get_services()
+        return JSONResponse({"ok": True, "version": services.house.version, "store": "ok"})
+
+    def matrix(request: Request) -> JSONResponse:
+        query = request.query_params
+        return _answer(
+            request, lambda: {"rows": matrix_rows(get_services().house, provenance=query.get("provenance"), model=query.get("model"))}
+        )
+
+    return [Route("/healthz", healthz), Mount("/api/v1", routes=[Route("/matrix", matrix)])]
+
+
+def _answer(request: Request, work: Callable[[], dict[str, object]]) -> JSONResponse:
+    if not _is_loopback(request):
+        return JSONResponse(BenchError("This door answers on this machine only.", title="Refused").as_json(), status_code=403)
+    try:
+        return JSONResponse(work())
+    except BenchError as error:
+        return JSONResponse(error.as_json(), status_code=_STATUS.get(type(error), 503))
+
+
+def _is_loopback(request: Request) -> bool:
+    try:
+        return request.client is not None and ipaddress.ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False

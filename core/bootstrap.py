@@ -1,0 +1,119 @@
+"""Builds everything: the only place that picks adapters. Command line, app and tests all start here."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from core.config import ROOT, VERSION, Settings, load_workloads
+from core.domain.box import THIS_MACHINE, Box, Engine, ModelFile
+from core.embedded.models import MODELS, make_model
+from core.ports.bench_box import BenchBox
+from core.ports.clock import Clock
+from core.ports.host import Host
+from core.remote.agent_box import AgentBox
+from core.remote.local_host import LocalHost
+from core.remote.ssh_address import SshAddress
+from core.remote.ssh_host import SshHost, fetch_host_key
+from core.services.follow import Follower
+from core.services.house import House, Progress
+from core.services.jobs import Jobs
+from core.services.reference import seed_reference
+from core.store.archive import FolderArchive
+from core.store.database import Database
+from core.store.open import open_store
+
+
+class SystemClock(Clock):
+    """The machine's own clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Services:
+    """The house, its background worker, its errands and what has to be closed at the end."""
+
+    house: House
+    follower: Follower
+    jobs: Jobs
+    database: Database
+
+    def close(self) -> None:
+        """Ends the worker and lets the database go; runs on boxes are not touched."""
+        self.follower.close()
+        self.jobs.close()
+        self.database.close()
+
+
+class BoxOpener:
+    """One connection object per registration; a changed registration gets a new one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._open: dict[str, tuple[Box, BenchBox]] = {}
+
+    def __call__(self, box: Box) -> BenchBox:
+        known = self._open.get(box.box_id)
+        if known is None or known[0] != box:
+            root = str(self._settings.local_dir.resolve() / "box") if box.kind == "local" else None
+            known = (box, AgentBox(self._host(box), root=root, python=list(box.python), allow=box.allow()))
+            self._open[box.box_id] = known
+        return known[1]
+
+    def _host(self, box: Box) -> Host:
+        if box.kind == "local":
+            return LocalHost()
+        return SshHost(
+            SshAddress(
+                host=box.host,
+                port=box.port,
+                user=box.user,
+                key_path=box.key_path,
+                passphrase_env=box.passphrase_env or None,
+                pinned_key=box.host_key or None,
+            )
+        )
+
+
+def this_machine(settings: Settings) -> Box:
+    """The box every installation has: the embedded engine and the two made models."""
+    models = settings.local_dir.resolve() / "models"
+    launcher = ROOT / "core" / "embedded" / "launcher.py"
+    return Box(
+        box_id=THIS_MACHINE,
+        name="this machine",
+        kind="local",
+        python=[sys.executable],
+        engines=[Engine(id="embedded", argv=[sys.executable, str(launcher)])],
+        models=[ModelFile(name=name, path=str(models / f"{name}.gguf")) for name in MODELS],
+    )
+
+
+def build(settings: Settings | None = None) -> Services:
+    """Opens the store, registers this machine, loads the shipped figures. Raises StoreInUse when another process holds the database."""
+    settings = settings or Settings()
+
+    def make(name: str, progress: Progress) -> Path:
+        return make_model(MODELS[name], settings.local_dir / "models", progress=progress)
+
+    database, store = open_store(settings.database)
+    house = House(
+        store=store,
+        archive=FolderArchive(settings.beside),
+        clock=SystemClock(),
+        workloads=load_workloads(),
+        open_box=BoxOpener(settings),
+        fetch_host_key=fetch_host_key,
+        make_model=make,
+        made_models=tuple(MODELS),
+        version=VERSION,
+        grace_s=settings.grace_s,
+    )
+    store.boxes.put(this_machine(settings), who="the app", at=house.clock.now())
+    seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))
+    return Services(house, Follower(house, poll_s=settings.poll_s), Jobs(), database)

@@ -1,0 +1,263 @@
+"""Follows runs: hands them to their box, takes in what the box writes, notices the end. Knows no screen; safe to stop at any moment.
+
+"I cannot reach it" never ends a run: only the box itself says that a run is over or that its agent is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from core.domain.box import THIS_MACHINE
+from core.domain.run import ACTIVE, CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, RUNNING, SweepRequest
+from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError
+from core.ports.bench_box import BenchBox
+from core.services import boxes
+from core.services.house import House, Live
+from core.services.ingest import Context, batch_of
+from core.services.journal import Page, read_page
+from core.services.specs import spec_of
+
+LOG_LIMIT = 64 << 20
+TAIL = 4096
+_OUTCOMES = {"done": DONE, "cancelled": CANCELLED, "failed": FAILED}
+
+
+def follow_once(house: House, run_id: str) -> bool:
+    """One look at one run: submits, stops, takes in events. True when something new came. Raises RemoteError when out of reach."""
+    run = house.store.runs.get(run_id)
+    if run is None or run["state"] in FINAL:
+        return False
+    try:
+        box = house.open_box(house.box(run["box_id"]))
+        if run["state"] == PREPARING or run["spec"] is None:
+            if run["cancel_at"]:
+                _end(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
+                return True
+            _submit(house, run, box)
+            return True
+        if run["cancel_at"]:
+            box.cancel(run_id, run["cancel_by"])
+        fresh = _take_in(house, run, box)
+        _look_live(house, run_id, box)
+        _reached(house, run_id)
+        return fresh or _notice_end_without_word(house, run_id, box)
+    except (RemoteError, OSError):
+        raise
+    except BenchError as problem:
+        _end(house, run_id, FAILED, problem.message, problem)
+        return True
+
+
+def _reached(house: House, run_id: str) -> None:
+    run = house.store.runs.get(run_id)
+    if run and run["state"] not in FINAL:
+        house.store.runs.set_state(run_id, reached_at=house.clock.now(), unreachable_since=None, problem=None)
+
+
+def _submit(house: House, run: dict[str, Any], box: BenchBox) -> None:
+    run_id, request = run["run_id"], SweepRequest(**run["request"])
+    if run["box_id"] == THIS_MACHINE and request.model in house.made_models:
+        house.make_model(
+            request.model, lambda share, what: house.store.runs.set_state(run_id, note=f"Making {request.model}: {what} {share:.0%}")
+        )
+    house.store.runs.set_state(run_id, note="Asking the box what it has.")
+    report = boxes.check_box(house, run["box_id"])
+    decisions = house.store.decisions.all()
+    spec = run["spec"] or spec_of(
+        run_id=run_id,
+        request=request,
+        box=house.box(run["box_id"]),
+        workload=house.workload(request.workload_id),
+        report=report,
+        who=run["requested_by"],
+        head=decisions[-1]["sha"] if decisions else "",
+        grace_s=house.grace_s,
+    )
+    house.store.runs.set_spec(run_id, spec, house.clock.now())
+    answer = box.submit(run_id, spec)
+    if answer["answer"] == "busy":
+        raise PreflightRefused(
+            f"The box is held by run {answer.get('by', '')[:6] or 'unknown'}, not started from here.", hint="Run again when it is free."
+        )
+    if answer["answer"] not in ("started", "already"):
+        raise PreflightRefused(f"The box refused the run: {answer.get('why', 'no reason given')}", hint="Mend it, then run again.")
+    now = house.store.runs.get(run_id)
+    state = RUNNING if now and now["state"] == PREPARING else (now or run)["state"]
+    house.store.runs.set_state(run_id, state=state, note="Handed to the box.", reached_at=house.clock.now())
+
+
+def _take_in(house: House, run: dict[str, Any], box: BenchBox) -> bool:
+    """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included."""
+    run_id, came = run["run_id"], False
+    seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
+    context = Context(run["spec"], seen, house.store.cells.servers(run_id))
+    offset, seq, sha = run["read_offset"], run["last_seq"], run["last_sha"]
+    while data := box.read_events(run_id, offset):
+        page = read_page(data, last_seq=seq, last_sha=sha)
+        if not page.consumed:
+            break
+        batch = batch_of(page, context, run_id=run_id, offset=offset, logs=_load_logs(box, run_id, page))
+        house.archive.append_events(run_id, offset, data[: page.consumed])
+        house.store.runs.ingest(batch)
+        offset, seq, sha, came = batch.offset, batch.last_seq, batch.last_sha, True
+        end = next((event for event in page.events if event["kind"] == "run_finished"), None)
+        if end:
+            _finish(house, run_id, box, end)
+            break
+    return came
+
+
+def _load_logs(box: BenchBox, run_id: str, page: Page) -> dict[int, bytes]:
+    """The load log of each engine that came up in this page, up to the moment it was ready."""
+    ready = [event for event in page.events if event["kind"] == "server_ready"]
+    return {event["server"]: _read_all(box, run_id, f"server-{event['server']}.log", min(event["log_bytes"], 4 << 20)) for event in ready}
+
+
+def _read_all(box: BenchBox, run_id: str, name: str, size: int) -> bytes:
+    parts: list[bytes] = []
+    done = 0
+    while done < size:
+        part = box.read_log(run_id, name, done, min(1 << 20, size - done))
+        if not part:
+            break
+        parts.append(part)
+        done += len(part)
+    return b"".join(parts)
+
+
+def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> None:
+    """Brings the raw logs home, then closes the run: in this order, so that a cut in between is mended by the next look."""
+    keep_logs(house, run_id, box)
+    reason = end.get("reason") or {}
+    problem = None
+    if end["outcome"] == "failed":
+        problem = {
+            "title": "The run failed",
+            "message": reason.get("text", ""),
+            "hint": "What was measured before is kept. See the log below.",
+        }
+    house.store.runs.set_state(
+        run_id, state=_OUTCOMES.get(end["outcome"], FAILED), note=reason.get("text", ""), problem=problem, ended_at=house.clock.now()
+    )
+    house.live.pop(run_id, None)
+
+
+def keep_logs(house: House, run_id: str, box: BenchBox) -> None:
+    """Keeps every engine log of the run beside the database, whole up to 64 MiB."""
+    kept = {row["name"] for row in house.store.runs.raw_files(run_id)}
+    numbers = sorted({event["body"]["server"] for event in house.store.runs.events(run_id, kinds=("server_starting",))})
+    for name in (f"server-{number}.log" for number in numbers):
+        size = box.log_size(run_id, name)
+        if name not in kept and size is not None:
+            data = _read_all(box, run_id, name, min(size, LOG_LIMIT))
+            raw = house.archive.keep(run_id, name, data)
+            row = {"run_id": run_id, "name": name, "sha256": raw.sha256, "bytes": raw.bytes, "stored_as": raw.stored_as}
+            house.store.runs.add_raw_file({**row, "noted_at": house.clock.now()})
+
+
+def _look_live(house: House, run_id: str, box: BenchBox) -> None:
+    """Heartbeat and log tail for the run page; a missing file is no error."""
+    run = house.store.runs.get(run_id)
+    if run is None or run["state"] in FINAL:
+        return
+    starts = house.store.runs.events(run_id, kinds=("server_starting",))
+    live = Live(heartbeat=box.state(run_id).get("heartbeat") or {})
+    if starts:
+        live.log_name = f"server-{starts[-1]['body']['server']}.log"
+        size = box.log_size(run_id, live.log_name) or 0
+        live.log_tail = box.read_log(run_id, live.log_name, max(0, size - TAIL), TAIL).decode("utf-8", "replace")
+    house.live[run_id] = live
+
+
+def _notice_end_without_word(house: House, run_id: str, box: BenchBox) -> bool:
+    """Only a box that was reached and says "not alive, not finished" ends a run without its own last word."""
+    run = house.store.runs.get(run_id)
+    if run is None or run["state"] in FINAL:
+        return False
+    seen = box.state(run_id)
+    if seen.get("alive") or seen.get("finished"):
+        return False
+    if _take_in(house, run, box):
+        return True
+    if not seen.get("known") and run["cancel_at"]:
+        _end(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
+        return True
+    box.cancel(run_id, "the app")
+    keep_logs(house, run_id, box)
+    why = "The agent on the box is gone without finishing (killed, or the box restarted). What was measured before is kept."
+    _end(house, run_id, LOST, why, BenchError(why, title="The agent is gone", hint="Run again when the box is ready."))
+    return True
+
+
+def _end(house: House, run_id: str, state: str, note: str, problem: BenchError | None = None) -> None:
+    stored = problem.as_json()["error"] if problem else None
+    house.store.runs.set_state(run_id, state=state, note=note, problem=stored, ended_at=house.clock.now())
+
+
+class Follower:
+    """The one background worker of the app process: looks at every active run, backing off where a box is out of reach."""
+
+    def __init__(self, house: House, *, poll_s: float) -> None:
+        self._house, self._poll_s = house, poll_s
+        self._stop = threading.Event()
+        self._due: dict[str, float] = {}
+        self._failures: dict[str, int] = {}
+        self._busy: dict[str, Future[None]] = {}
+        self._pool = ThreadPoolExecutor(6, thread_name_prefix="follow")
+        self._thread = threading.Thread(target=self._loop, name="follower", daemon=True)
+
+    def start(self) -> None:
+        """Begins; runs left from before a restart are picked up at once."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends after the look in progress."""
+        self._stop.set()
+        self._house.wake.set()
+        self._thread.join(timeout=20)
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            self._house.wake.clear()
+            for run in self._house.store.runs.find(states=ACTIVE):
+                run_id = run["run_id"]
+                idle = run_id not in self._busy or self._busy[run_id].done()
+                if idle and (time.monotonic() >= self._due.get(run_id, 0.0) or run["cancel_at"]):
+                    self._busy[run_id] = self._pool.submit(self._look, run_id)
+            self._house.wake.wait(self._poll_s)
+
+    def _look(self, run_id: str) -> None:
+        try:
+            follow_once(self._house, run_id)
+            self._failures.pop(run_id, None)
+            self._due.pop(run_id, None)
+        except (RemoteError, OSError) as problem:
+            self._out_of_reach(run_id, problem)
+        except OutputNotUnderstood as problem:
+            _end(self._house, run_id, FAILED, problem.message, problem)
+        except Exception as defect:  # noqa: BLE001 - the worker's loop: a defect is stored on the run and shown, never swallowed
+            _end(
+                self._house,
+                run_id,
+                FAILED,
+                f"A defect stopped the following of this run: {defect!r}",
+                BenchError(repr(defect), title="Defect"),
+            )
+
+    def _out_of_reach(self, run_id: str, problem: Exception) -> None:
+        """The run goes on without us; the page says since when, and the next look comes later (1, 2, 4 … 60 s)."""
+        run = self._house.store.runs.get(run_id)
+        if run is None:
+            return
+        misses = self._failures[run_id] = self._failures.get(run_id, 0) + 1
+        jitter = int(hashlib.sha256(f"{run_id}{misses}".encode()).hexdigest()[:4], 16) / 65536
+        self._due[run_id] = time.monotonic() + min(60.0, 2.0 ** min(misses - 1, 6)) * (0.8 + 0.4 * jitter)
+        known = problem if isinstance(problem, BenchError) else BenchError(str(problem), title="The box could not be used")
+        self._house.store.runs.set_state(
+            run_id, unreachable_since=run["unreachable_since"] or self._house.clock.now(), problem=known.as_json()["error"]
+        )

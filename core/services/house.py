@@ -1,0 +1,60 @@
+"""What every use case gets handed: the store, the archive, the boxes, the clock. Built in one place, core/bootstrap.py."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.domain.box import Box
+from core.domain.workload import Workload
+from core.errors import NotFound
+from core.ports.archive import Archive
+from core.ports.bench_box import BenchBox
+from core.ports.clock import Clock
+from core.ports.store import Store
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass
+class Live:
+    """What the follower saw last of a running sweep; lives in memory only, the record is in the store."""
+
+    heartbeat: dict[str, Any] = field(default_factory=dict)
+    log_tail: str = ""
+    log_name: str = ""
+
+
+@dataclass(frozen=True)
+class House:
+    """Everything the services stand on. `open_box` gives the same connection object for the same registration."""
+
+    store: Store
+    archive: Archive
+    clock: Clock
+    workloads: dict[str, Workload]
+    open_box: Callable[[Box], BenchBox]
+    fetch_host_key: Callable[[str, int], tuple[str, str]]
+    make_model: Callable[[str, Progress], Path]
+    made_models: tuple[str, ...]
+    version: str
+    grace_s: float = 10.0
+    live: dict[str, Live] = field(default_factory=dict)
+    wake: threading.Event = field(default_factory=threading.Event)
+
+    def box(self, box_id: str) -> Box:
+        """The registered box; raises NotFound with the known names."""
+        boxes = self.store.boxes.all()
+        found = next((box for box in boxes if box.box_id == box_id), None)
+        if found is None:
+            raise NotFound("box", box_id, [box.box_id for box in boxes])
+        return found
+
+    def workload(self, workload_id: str) -> Workload:
+        """The workload; raises NotFound with the known names."""
+        if workload_id not in self.workloads:
+            raise NotFound("workload", workload_id, sorted(self.workloads))
+        return self.workloads[workload_id]

@@ -1,0 +1,89 @@
+"""Builds the complete spec of a run from the request, the registration and what the box itself just said (docs/agent.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.domain.box import Box
+from core.domain.run import SweepRequest
+from core.domain.workload import Workload
+from core.engines.llamacpp import Arm, arguments, dialect_of
+from core.errors import PreflightRefused
+
+
+def spec_of(
+    *, run_id: str, request: SweepRequest, box: Box, workload: Workload, report: dict[str, Any], who: str, head: str, grace_s: float
+) -> dict[str, Any]:
+    """The spec of one sweep. Raises PreflightRefused (engine or model not usable, no MTP in this binary) and InvalidInput (plan)."""
+    engine = _usable(report["engines"], "id", request.engine_id, "engine", "Check its path on the box page.")
+    model = _usable(report["models"], "name", request.model, "model", "Put the file there, or choose another model.")
+    header = model.get("header") or {}
+    _refuse_without_head(header, request.model)
+    plan = request.plan(is_moe=is_moe(header), placement=_placement(request, report))
+    dialect = dialect_of(engine["help_text"])
+    context = request.context or workload.context
+    arms = [_arm(request, dialect, n, 1, context) for n in range(request.n_max + 1)]
+    if request.production_c > 1:
+        arms += [_arm(request, dialect, n, request.production_c, context) for n in range(request.n_max + 1)]
+    body = {"temperature": 0, "cache_prompt": False, "ignore_eos": True, "seed": 1}
+    return {
+        "format": 1,
+        "run_id": run_id,
+        "requested_by": who,
+        "decision_head": head,
+        "plan": plan.__dict__,
+        "limits": {"lifetime_s": 7200, "load_s": 300, "request_s": 600, "grace_s": grace_s},
+        "engine": {"id": request.engine_id},
+        "model": {"name": request.model},
+        "arms": arms,
+        "added": {
+            "host": "--host",
+            "port": "--port",
+            "api_key": dialect.api_key,
+            "metrics": dialect.metrics,
+            "alias": dialect.alias,
+        },
+        "request": {"route": "/v1/chat/completions", "max_tokens": workload.max_tokens, "body": body},
+        "prompts": [{"id": prompt.id, "text": prompt.text, "sha256": prompt.sha256} for prompt in workload.prompts],
+        "prompt_set_sha256": workload.prompt_set_sha256,
+        "asked": {"context": context, "sampling": body, "n_gpu_layers": request.n_gpu_layers, "n_cpu_moe": request.n_cpu_moe},
+    }
+
+
+def _usable(entries: list[dict[str, Any]], key: str, name: str, kind: str, hint: str) -> dict[str, Any]:
+    found = next((entry for entry in entries if entry[key] == name), None)
+    if found is None:
+        known = ", ".join(entry[key] for entry in entries) or "none"
+        raise PreflightRefused(f"The box has no {kind} “{name}”. It has: {known}.", hint=hint)
+    if found.get("error"):
+        raise PreflightRefused(f"The {kind} “{name}” cannot be used: {found['error']}", hint=hint)
+    return found
+
+
+def is_moe(header: dict[str, Any]) -> bool:
+    """Whether the trunk routes through experts; unknown counts as yes. A dense trunk may carry experts in its MTP block."""
+    experts = header.get("expert_count")
+    if experts is None:
+        return header.get("architecture") is None
+    trunk = (header.get("block_count") or 0) - (header.get("nextn_predict_layers") or 0)
+    return experts > 0 and (header.get("leading_dense_block_count") or 0) < max(trunk, 1)
+
+
+def _refuse_without_head(header: dict[str, Any], model: str) -> None:
+    if header and header.get("nextn_predict_layers") in (0, None) and header.get("architecture"):
+        raise PreflightRefused(
+            f"“{model}” has no multi-token prediction layers (its header names none), so MTP cannot be measured on it.",
+            hint="Choose the model file that was made with its MTP head.",
+        )
+
+
+def _placement(request: SweepRequest, report: dict[str, Any]) -> str:
+    """What is known before the load log: without a GPU host-only, with experts sent to the CPU spilled, else unknown."""
+    if report["gpus"]["state"] == "none":
+        return "host-only"
+    return "spilled" if request.n_cpu_moe else "unknown"
+
+
+def _arm(request: SweepRequest, dialect: Any, n_max: int, c: int, context: int) -> dict[str, Any]:
+    arm = Arm(n_max, c, context, request.n_gpu_layers, request.n_cpu_moe)
+    return {"n_max": n_max, "c": c, "args": arguments(arm, dialect)}

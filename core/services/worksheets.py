@@ -1,0 +1,195 @@
+"""Worksheets: propose a change, fill from its newest run, type what no run can tell, show gates and suggestion."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from core.domain.forms import Name, Record, Sentence, checked
+from core.domain.gates import flips_at_production, gates_of, suggestion_of
+from core.domain.recipe import unwanted_differences
+from core.domain.run import DONE, FINAL
+from core.domain.sweep import winner_of
+from core.domain.worksheet import FIELDS, TYPED_FIELDS, Evidence, Proposal, Side, SuiteScores, fields_of
+from core.errors import InvalidInput, NotFound
+from core.formats.version import read_version
+from core.services.boxes import model_names
+from core.services.house import House
+
+SIDES = ("baseline", "candidate")
+
+
+class Note(Record):
+    """A typed text: a note on a field, or the value of a field that no run fills."""
+
+    text: Sentence
+    by: Name
+
+
+def propose(house: House, values: dict[str, Any], *, who: str) -> str:
+    """Opens a worksheet for “turn on MTP for …”; returns its id. Raises InvalidInput, NotFound."""
+    proposal = checked(Proposal, values)
+    checked(Note, {"text": "", "by": who})
+    box = house.box(proposal.box_id)
+    house.workload(proposal.workload_id)
+    known = model_names(house, box)
+    if proposal.model not in known:
+        raise NotFound("model", proposal.model, known)
+    if box.engine(proposal.engine_id) is None:
+        raise NotFound("engine", proposal.engine_id, [engine.id for engine in box.engines])
+    worksheet_id = f"w-{secrets.token_hex(4)}"
+    row = {
+        "worksheet_id": worksheet_id,
+        "title": proposal.title,
+        "body": proposal.model_dump(),
+        "created_by": who,
+        "created_at": house.clock.now(),
+    }
+    house.store.worksheets.insert(row)
+    return worksheet_id
+
+
+def get_worksheet(house: House, worksheet_id: str) -> dict[str, Any]:
+    """The worksheet's row; raises NotFound."""
+    row = house.store.worksheets.get(worksheet_id)
+    if row is None:
+        raise NotFound("worksheet", worksheet_id, [one["worksheet_id"] for one in house.store.worksheets.all()[:10]])
+    return row
+
+
+def sweep_values(worksheet: dict[str, Any]) -> dict[str, Any]:
+    """The sweep this worksheet asks for, as the form of `start_run`."""
+    return {**worksheet["body"], "worksheet_id": worksheet["worksheet_id"]}
+
+
+def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = None) -> Evidence:
+    """Everything measured and typed for a worksheet, from its newest finished run (else its newest run)."""
+    typed = {(entry["field"], entry["side"]): entry for entry in house.store.worksheets.entries(worksheet["worksheet_id"])}
+    runs = house.store.runs.find(worksheet_id=worksheet["worksheet_id"])
+    run = next((one for one in runs if one["state"] == DONE), runs[0] if runs else None)
+    asked = worksheet["body"]
+    if run is None:
+        return Evidence(asked, typed=typed, owner=owner)
+    cells = house.store.cells.of_run(run["run_id"])
+    steps = {cell["n_max"]: cell for cell in cells if cell["c"] == 1}
+    chosen = _candidate_n(steps, typed)
+    finished: dict[str, Any] = next((event["body"] for event in house.store.runs.events(run["run_id"], kinds=("run_finished",))), {})
+    baseline, candidate = (_side(house, run, cells, n, asked["production_c"]) for n in (0, chosen))
+    unwanted = None
+    if baseline.recipe and candidate.recipe:
+        unwanted = unwanted_differences(baseline.recipe, candidate.recipe)
+    return Evidence(
+        asked,
+        run["run_id"],
+        run["state"],
+        finished.get("drifted"),
+        finished.get("stop"),
+        baseline,
+        candidate,
+        steps,
+        typed,
+        unwanted,
+        owner,
+    )
+
+
+def _candidate_n(steps: dict[int, dict[str, Any]], typed: dict[tuple[str, str], dict[str, Any]]) -> int | None:
+    """The candidate's n: the one a person chose, else the winner, else (off wins) the smallest n measured."""
+    measured = sorted(n for n, cell in steps.items() if n and cell["n"])
+    chosen = typed.get(("n_max", "candidate"), {}).get("value")
+    if chosen in measured:
+        return int(chosen)
+    return winner_of({n: cell["rates"] for n, cell in steps.items() if cell["n"]}) or (measured[0] if measured else None)
+
+
+def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max: int | None, production_c: int) -> Side:
+    mine = {cell["c"]: cell for cell in cells if cell["n_max"] == n_max}
+    single = mine.get(1)
+    if n_max is None or single is None:
+        return Side()
+    preflight: dict[str, Any] = next((e["body"] for e in house.store.runs.events(run["run_id"], kinds=("preflight",))), {})
+    text = preflight.get("engine", {}).get("version_text", "")
+    build, commit = read_version(text)
+    servers = [row for row in house.store.cells.servers(run["run_id"]) if (row["n_max"], row["c"]) == (n_max, 1)]
+    shares = [s["per_position"] for s in house.store.cells.samples(run["run_id"], n_max=n_max, c=1) if s["per_position"] and s["counted"]]
+    return Side(
+        n_max=n_max,
+        engine={"build": build, "commit": commit, "version_text": text},
+        artifact=preflight.get("artifact"),
+        placement=servers[-1]["placement"] if servers else None,
+        recipe=house.store.cells.recipe(single["recipe_id"]),
+        single=single,
+        production=mine.get(production_c),
+        per_position=[sum(column) / len(shares) for column in zip(*shares, strict=False)] if shares else None,
+    )
+
+
+def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None) -> dict[str, Any]:
+    """What the worksheet page shows: {worksheet, fields, gates, suggestion, steps, flips, runs, decisions, run_id, drifted, stop}."""
+    worksheet = get_worksheet(house, worksheet_id)
+    evidence = evidence_of(house, worksheet, owner=owner)
+    shares = evidence.candidate.per_position
+    return {
+        "worksheet": worksheet,
+        "fields": fields_of(evidence),
+        "gates": gates_of(evidence),
+        "suggestion": suggestion_of(evidence, last_position=shares[-1] if shares else None),
+        "steps": evidence.steps,
+        "candidate_n": evidence.candidate.n_max,
+        "flips": flips_at_production(evidence),
+        "runs": house.store.runs.find(worksheet_id=worksheet_id),
+        "decisions": [one for one in house.store.decisions.all() if one["worksheet_id"] == worksheet_id],
+        "run_id": evidence.run_id,
+        "drifted": evidence.drifted,
+        "stop": evidence.stop,
+    }
+
+
+def is_running(view: dict[str, Any]) -> bool:
+    """Whether one of the worksheet's runs is still under way."""
+    return any(run["state"] not in FINAL for run in view["runs"])
+
+
+def type_suite(house: House, worksheet_id: str, side: str, values: dict[str, Any], *, by: str) -> None:
+    """Suite scores of one side, typed in with a name. Raises InvalidInput."""
+    scores = checked(SuiteScores, values)
+    _add(house, worksheet_id, "suite", side, scores.model_dump(), by)
+
+
+def type_text(house: House, worksheet_id: str, field: str, side: str, text: str, *, by: str) -> None:
+    """A typed value (fit, failure modes) or, with side `note`, a note. Notes never replace a value. Raises InvalidInput."""
+    note = checked(Note, {"text": text, "by": by})
+    if side != "note" and field not in TYPED_FIELDS[1:]:
+        raise InvalidInput({"field": "is filled from runs; add a note instead."})
+    _add(house, worksheet_id, field, side, note.text, by)
+
+
+def choose_n_max(house: House, worksheet_id: str, n_max: int, *, by: str) -> None:
+    """Lets the candidate column show another measured n. Raises InvalidInput when it was not measured."""
+    evidence = evidence_of(house, get_worksheet(house, worksheet_id))
+    measured = sorted(n for n, cell in evidence.steps.items() if n and cell["n"])
+    if n_max not in measured:
+        raise InvalidInput({"n_max": f"has to be one of the measured ones: {', '.join(map(str, measured)) or 'none yet'}."})
+    _add(house, worksheet_id, "n_max", "candidate", n_max, by)
+
+
+def _add(house: House, worksheet_id: str, field: str, side: str, value: Any, by: str) -> None:
+    get_worksheet(house, worksheet_id)
+    problems = {}
+    if field not in FIELDS:
+        problems["field"] = f"has to be one of {', '.join(FIELDS)}."
+    if side not in (*SIDES, "note"):
+        problems["side"] = "has to be baseline, candidate or note."
+    if problems:
+        raise InvalidInput(problems)
+    by = checked(Note, {"text": "", "by": by}).by
+    row = {
+        "worksheet_id": worksheet_id,
+        "field": field,
+        "side": side,
+        "value": value,
+        "note": "",
+        "typed_by": by,
+        "noted_at": house.clock.now(),
+    }
+    house.store.worksheets.add_entry(row)

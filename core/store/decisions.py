@@ -1,0 +1,29 @@
+"""Rows of the decision ledger."""
+
+from __future__ import annotations
+
+import json
+
+from core.errors import StoreError
+from core.ports.store import DecisionRows, Row
+from core.store.database import Database
+
+_COLUMNS = ("number", "worksheet_id", "verdict", "action", "owner", "reason", "noted_at", "evidence", "evidence_sha256", "prev", "sha")
+
+
+class DuckDecisions(DecisionRows):
+    """Decisions in DuckDB; the same lines stand in decisions.jsonl."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def append(self, entry: Row) -> None:
+        with self._db.tx() as cursor:
+            last = cursor.execute("SELECT coalesce(max(number), 0) FROM decisions").fetchone()
+            if entry["number"] != (last[0] if last else 0) + 1:
+                raise StoreError("Somebody decided at the same moment. Nothing was recorded.", hint="Look at the ledger, then sign again.")
+            values = [json.dumps(entry[name]) if name == "evidence" else entry[name] for name in _COLUMNS]
+            cursor.execute("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+
+    def all(self) -> list[Row]:
+        return [{**row, "evidence": json.loads(str(row["evidence"]))} for row in self._db.rows("SELECT * FROM decisions ORDER BY number")]

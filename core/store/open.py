@@ -1,0 +1,33 @@
+"""Opens the store: database, migrations, the six groups of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.ports.store import Store
+from core.store.boxes import DuckBoxes
+from core.store.cells import DuckCells
+from core.store.database import Database
+from core.store.decisions import DuckDecisions
+from core.store.migrations import apply_pending
+from core.store.published import DuckPublished
+from core.store.runs import DuckRuns
+from core.store.worksheets import DuckWorksheets
+
+
+def open_store(path: Path) -> tuple[Database, Store]:
+    """The database (to close) and the store over it. Raises StoreInUse, StoreError."""
+    database = Database(path)
+    try:
+        apply_pending(database)
+    except BaseException:
+        database.close()
+        raise
+    return database, Store(
+        boxes=DuckBoxes(database),
+        runs=DuckRuns(database),
+        cells=DuckCells(database),
+        published=DuckPublished(database),
+        worksheets=DuckWorksheets(database),
+        decisions=DuckDecisions(database),
+    )

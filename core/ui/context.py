@@ -1,0 +1,21 @@
+"""The one Services instance of the app process. All `st.cache_*` calls of the project stand here."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.bootstrap import Services, build
+from core.services.house import House
+
+
+@st.cache_resource(show_spinner=False)
+def services() -> Services:
+    """Opens the store and starts the follower, once per process; pages, routes and lifespan share it."""
+    opened = build()
+    opened.follower.start()
+    return opened
+
+
+def house() -> House:
+    """What the use cases are called with."""
+    return services().house
