@@ -17,7 +17,8 @@ from core.ports.host import Host
 from core.remote.agent_box import AgentBox
 from core.remote.local_host import LocalHost
 from core.remote.ssh_address import SshAddress
-from core.remote.ssh_host import SshHost, fetch_host_key
+from core.remote.ssh_host import SshHost
+from core.remote.ssh_link import fetch_host_key
 from core.services.follow import Follower
 from core.services.house import House, Progress
 from core.services.jobs import Jobs

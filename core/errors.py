@@ -1,21 +1,21 @@
 """The error tree. Every error a person may meet is one of these; anything else is a defect and stays loud.
 
-    BenchError(title, message, hint)      what happened / what was kept / what to do next
-    ├── InvalidInput                      all problems at once, by field
-    ├── NotFound                          an unknown name, with the known ones
-    ├── RemoteError                       a box could not be used
-    │   ├── BoxUnreachable                no connection (says nothing about the run on it)
-    │   ├── HostKeyUnknown                first contact: the fingerprint has to be confirmed
-    │   ├── HostKeyChanged                another key than the pinned one: everything there stops
-    │   ├── AccessRefused                 key or user not accepted, key file unreadable
-    │   ├── CommandFailed                 a command on the box ended with an exit code
-    │   └── RemoteTimeout                 no answer in time
-    ├── BoxBusy                           another run holds the box
-    ├── PreflightRefused                  the box cannot do what was asked (no python3, engine, model, flag)
-    ├── OutputNotUnderstood               what an engine printed could not be read; the raw file is kept
-    ├── StoreError                        the database cannot be used
-    │   └── StoreInUse                    another process holds the file
-    └── DecisionRefused                   gates open, owner or reason missing
+BenchError(title, message, hint)      what happened / what was kept / what to do next
+├── InvalidInput                      all problems at once, by field
+├── NotFound                          an unknown name, with the known ones
+├── RemoteError                       a box could not be used
+│   ├── BoxUnreachable                no connection (says nothing about the run on it)
+│   ├── HostKeyUnknown                first contact: the fingerprint has to be confirmed
+│   ├── HostKeyChanged                another key than the pinned one: everything there stops
+│   ├── AccessRefused                 key or user not accepted, key file unreadable
+│   ├── CommandFailed                 a command on the box ended with an exit code
+│   └── RemoteTimeout                 no answer in time
+├── BoxBusy                           another run holds the box
+├── PreflightRefused                  the box cannot do what was asked (no python3, engine, model, flag)
+├── OutputNotUnderstood               what an engine printed could not be read; the raw file is kept
+├── StoreError                        the database cannot be used
+│   └── StoreInUse                    another process holds the file
+└── DecisionRefused                   gates open, owner or reason missing
 """
 
 from __future__ import annotations

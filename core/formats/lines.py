@@ -49,17 +49,19 @@ def unwrapped(text: str) -> str:
 
 
 def clean(text: str) -> Line:
-    """Takes off all prefixes, the engine's own included."""
-    text = PROGRESS.sub("", unwrapped(text), count=1)
+    """Takes off all prefixes, the engine's own included; of two stamps (a log inside a log) the inner one counts."""
     stamp, level = None, None
-    found = STAMP.match(text)
-    if found:
-        minutes, seconds, millis, micros, level = found.groups()
-        stamp = int(minutes) * 60 + int(seconds) + int(millis) / 1e3 + int(micros) / 1e6
-    else:
-        found = LEVEL.match(text)
-        level = found.group(1) if found else None
-    if found:
+    for _ in range(4):
+        text = PROGRESS.sub("", unwrapped(text), count=1)
+        found = STAMP.match(text)
+        if found:
+            minutes, seconds, millis, micros, level = found.groups()
+            stamp = int(minutes) * 60 + int(seconds) + int(millis) / 1e3 + int(micros) / 1e6
+        else:
+            found = LEVEL.match(text)
+            level = found.group(1) if found else level
+        if found is None:
+            break
         text = text[found.end() :]
     # a glued spinner can stand behind the stamp as well
     text = PROGRESS.sub("", SUBSYSTEM.sub("", text, count=1), count=1)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.errors import InvalidInput
 
-_HOST = re.compile(r"[A-Za-z0-9_\[][A-Za-z0-9._:%\]-]{0,252}")
+_HOST = re.compile(r"[A-Za-z0-9_:][A-Za-z0-9._:%-]{0,252}")
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+\\$-]{0,63}")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _KEY_LINE = re.compile(r"[a-z0-9][a-z0-9@.-]{2,63} [A-Za-z0-9+/]{16,4096}={0,2}( [^\r\n]*)?")

@@ -60,6 +60,8 @@ def _link_lost(fault: Exception, where: str) -> RemoteError:
     text = str(fault)
     if "protocol banner" in text or text == "No existing session":
         return unreachable(where, "the port is open, but no SSH greeting came in time.")
+    if "Indecipherable protocol" in text:
+        return unreachable(where, "what answers on this port is no SSH server.")
     if "Timeout opening channel" in text:
         return unreachable(where, "the connection does not answer any more.")
     return unreachable(where, f"the connection was lost or never complete ({text or type(fault).__name__}).")
