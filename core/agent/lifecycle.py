@@ -1,0 +1,182 @@
+"""The verbs around a run: start it detached, say how it is, ask it to stop, clear up after an agent that died."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import traceback
+from typing import Any
+
+from core.agent import leftovers, locks, proc
+from core.agent.files import Refused, open_private, read_object, run_folder, write_json
+from core.agent.journal import Journal, is_finished
+from core.agent.run import Run
+from core.agent.spec import Spec, read_spec
+
+_START_WAIT_S = 15.0
+_STARTED = b"started"
+
+
+def start(root: str, run_id: str, agent_sha: str | None) -> dict[str, Any]:
+    """Safe to repeat: a run starts once, whatever got lost on the way."""
+    try:
+        folder = run_folder(root, run_id)
+        if proc.look(os.getpid()) is None:
+            raise Refused("The agent needs Linux: it tells processes apart by /proc.")
+        with locks.door(root) as door_fd:
+            return _start(root, folder, run_id, agent_sha, door_fd)
+    except FileNotFoundError:
+        return {"answer": "refused", "why": "The box has no folder for this run."}
+    except (Refused, OSError) as error:
+        return {"answer": "refused", "why": str(error)}
+
+
+def _start(root: str, folder: str, run_id: str, agent_sha: str | None, door_fd: int) -> dict[str, Any]:
+    if leftovers.read_agent(folder) or is_finished(folder):
+        return {"answer": "already", "finished": is_finished(folder)}
+    spec = read_spec(folder, run_id)
+    lock_fd = locks.take_box(root, run_id)
+    if lock_fd is None:
+        return {"answer": "busy", "by": locks.box_holder(root)}
+    try:
+        pid = _detach(root, folder, spec, agent_sha, (lock_fd, door_fd))
+    finally:
+        os.close(lock_fd)
+    return {"answer": "started", "pid": pid}
+
+
+def _detach(root: str, folder: str, spec: Spec, agent_sha: str | None, fds: tuple[int, int]) -> int:
+    """Two forks and a session of its own between us; waits until the agent has written its first event."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    first = os.fork()
+    if first == 0:
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                os.close(reader)
+                os.close(fds[1])
+                _agent_main(root, folder, spec, agent_sha, fds[0], writer)
+        finally:
+            os._exit(0)
+    os.close(writer)
+    os.waitpid(first, 0)
+    with os.fdopen(reader, "rb") as stream:
+        word, _, rest = _read_answer(stream.fileno()).partition(b" ")
+    if word == _STARTED:
+        return int(rest)
+    raise Refused(rest.decode("utf-8", "replace") or "The agent ended before it began; its agent.log says why.")
+
+
+def _read_answer(fd: int) -> bytes:
+    data = b""
+    while select.select([fd], [], [], _START_WAIT_S)[0]:
+        piece = os.read(fd, 4096)
+        if not piece:
+            return data
+        data += piece
+    return b"refused The agent did not begin within %d s." % _START_WAIT_S
+
+
+def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
+    """The detached process. Leaves through os._exit: nothing of the verb's clean-up may run here."""
+    code = 1
+    try:
+        _silence(folder)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        proc.become_subreaper()
+        run = Run(root, folder, spec, lock_fd, agent_sha)
+        try:
+            run.open()
+        except OSError as error:
+            os.write(writer, b"refused The run's folder cannot be written: %s" % str(error).encode("utf-8"))
+            return
+        signal.signal(signal.SIGTERM, run.on_signal)
+        os.write(writer, _STARTED + b" %d" % os.getpid())
+        os.close(writer)
+        run.to_the_end()
+        code = 0
+    except BaseException:  # noqa: BLE001 - last words go to agent.log; there is nobody above to tell
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _silence(folder: str) -> None:
+    """All three streams away from whoever started us: an open one would hold the caller's channel for the whole run."""
+    log = open_private(os.path.join(folder, "agent.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for number, fd in ((0, null), (1, log), (2, log)):
+        os.dup2(fd, number)
+    os.close(log)
+    os.close(null)
+
+
+def state(root: str, run_id: str) -> dict[str, Any]:
+    try:
+        folder = run_folder(root, run_id)
+    except (Refused, FileNotFoundError):
+        return {"known": False, "alive": False, "finished": False, "pid": None, "heartbeat": None}
+    agent = leftovers.read_agent(folder)
+    alive = leftovers.is_alive(agent)
+    beat = read_object(os.path.join(folder, "heartbeat.json")) or None
+    return {"known": True, "alive": alive, "finished": is_finished(folder), "pid": agent.get("pid"), "heartbeat": beat}
+
+
+def cancel(root: str, run_id: str, who: str) -> dict[str, Any]:
+    """Asks a living agent; does its last duties itself when it is dead or never began."""
+    try:
+        folder = run_folder(root, run_id)
+    except FileNotFoundError:
+        return {"answer": "unknown-run", "left": []}
+    if is_finished(folder):
+        return {"answer": "finished", "left": []}
+    _leave_marker(folder, who)
+    with locks.door(root):
+        agent = leftovers.read_agent(folder)
+        if is_finished(folder):
+            return {"answer": "finished", "left": []}
+        if leftovers.is_alive(agent):
+            return {"answer": "asked", "left": []}
+        _, left = leftovers.end(root, run_id, agent)
+        _close_ledger(folder, left)
+        return {"answer": "reaped", "left": left}
+
+
+def _leave_marker(folder: str, who: str) -> None:
+    """The first one who asks is named; asking again changes nothing."""
+    path = os.path.join(folder, "cancel")
+    if not os.path.lexists(path):
+        write_json(path, {"who": who})
+
+
+def _close_ledger(folder: str, left: list[int]) -> None:
+    who = str(read_object(os.path.join(folder, "cancel")).get("who") or "somebody")
+    journal = Journal(folder)
+    try:
+        journal.append("cancel_seen", who=who)
+        journal.append(
+            "run_finished", outcome="cancelled", reason={"code": "cancelled", "text": "Stopped by %s." % who}, winner=None, drifted=None,
+            stop=None, samples=None, left=left, events=journal.seq + 1,
+        )  # fmt: skip
+    finally:
+        journal.close()
+
+
+def reap(root: str) -> dict[str, Any]:
+    """Ends what dead agents left; the ledgers of their runs stay as they are."""
+    reaped = []
+    with locks.door(root):
+        for run_id in leftovers.runs(root):
+            agent = leftovers.read_agent(os.path.join(root, "runs", run_id))
+            if not agent or leftovers.is_alive(agent):
+                continue
+            ended, left = leftovers.end(root, run_id, agent)
+            if ended or left:
+                reaped.append({"run_id": run_id, "ended": ended, "left": left})
+    return {"reaped": reaped}

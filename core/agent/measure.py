@@ -1,0 +1,188 @@
+"""One repetition against a running engine: what was sent, what came back raw, and whether it may be counted."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from typing import Any
+
+from core.agent import boxfacts
+from core.agent.client import Stream, body_for, converse
+from core.agent.engine import Engine
+from core.agent.spec import Spec
+from core.agent.watch import Watch
+from core.domain.price import decode_tok_per_s
+from core.domain.sweep import Stage
+
+OK, FAILED, INVALID = "ok", "failed", "invalid"
+_COUNTS = ("predicted_n", "prompt_n")
+_ABSURD_TOK_S, _ABSURD_MS = 1e6, 1e10
+_METRIC_LINES = 200
+_STATISTICS_WAIT_S = 1.0
+_GENERATED = re.compile(r"#gen tokens = +(\d+), #acc tokens = +(\d+)")
+_COUNTER = re.compile(r"^\w+:spec_decode_num_(draft|accepted)_tokens_total(?:\{[^}]*\})? ([\d.eE+]+)$", re.MULTILINE)
+
+
+class Meter:
+    """Measures repetitions of one stage on one engine; remembers the engine's cumulative figures between them."""
+
+    def __init__(self, spec: Spec, stage: Stage, engine: Engine, watch: Watch) -> None:
+        self._spec, self._stage, self._engine, self._watch = spec, stage, engine, watch
+        self._statistics = {}  # type: dict[str, str]
+        self._prints = stage.n_max > 0
+
+    def sample(self, repetition: int, attempt: int) -> dict[str, Any]:
+        """Body of a `sample` event. Raises Stopped, OutOfTime."""
+        prompts = self._prompts(repetition)
+        before = self._metrics()
+        log_before, statistics_before = self._engine.log.total if self._engine.log else 0, self._statistics_text()
+        streams = [
+            Stream(self._engine.door, self._spec.route, self._body(prompt["text"]), self._spec.limits.request_s) for prompt in prompts
+        ]
+        load = boxfacts.load_1m()
+        converse(streams, self._watch, self._spec.limits.request_s, self._engine.died)
+        self._read_statistics(log_before)
+        answers = [stream.answer for stream in streams]
+        sample = {
+            "server": self._engine.number, "n_max": self._stage.n_max, "c": self._stage.c, "repetition": repetition, "attempt": attempt,
+            "temperature": "warm" if repetition else "cold", "counted": False, "prompt_ids": [item["id"] for item in prompts],
+            "streams": answers, "tok_s": None, "metrics_before": before, "metrics_after": self._metrics(),
+            "statistics_line": self._statistics_text() if self._statistics_text() != statistics_before else "",
+            "statistics_before": statistics_before, "host_load_1m": load,
+        }  # type: dict[str, Any]  # fmt: skip
+        sample["drafted"], sample["accepted"] = drafted_of(sample)
+        sample["status"], sample["reason"] = judge(sample, self._spec.max_tokens)
+        if sample["status"] == OK:
+            sample["tok_s"] = rate_of(answers)
+            sample["counted"] = repetition > 0
+        return sample
+
+    def _prompts(self, repetition: int) -> list[dict[str, str]]:
+        """Warm-up takes the last prompts of the list, counted repetitions the next ones from the start: the same for every arm."""
+        listed, c = self._spec.prompts, self._stage.c
+        if repetition == 0:
+            return [listed[(len(listed) - 1 - s) % len(listed)] for s in range(c)]
+        return [listed[((repetition - 1) * c + s) % len(listed)] for s in range(c)]
+
+    def _body(self, prompt: str) -> dict[str, Any]:
+        return body_for(self._spec.route, self._spec.body, prompt, self._spec.max_tokens)
+
+    def _metrics(self) -> str:
+        """Lines of /metrics that speak of speculation, raw."""
+        if not self._spec.added["metrics"] or self._engine.died():
+            return ""
+        status, body = self._engine.door.get("/metrics")
+        lines = body.decode("utf-8", "replace").splitlines() if status == 200 else []
+        return "\n".join([line for line in lines if "spec_decode" in line and not line.startswith("#")][:_METRIC_LINES])
+
+    def _read_statistics(self, log_before: int) -> None:
+        """The line can come a moment after the reply. An engine that prints none after its first request is not waited for again."""
+        log = self._engine.log
+        if log is None:
+            return
+        deadline = time.monotonic() + (_STATISTICS_WAIT_S if self._prints else 0.0)
+        while True:
+            found = log.statistics_since(log_before)
+            names = {name for name, _ in found}
+            if all(sum(1 for other, _ in found if other == name) >= self._stage.c for name in names or {""}):
+                break
+            if time.monotonic() >= deadline or self._engine.died():
+                break
+            self._watch.sleep(0.02)
+        self._prints = self._prints and bool(found)
+        self._statistics.update(dict(found))
+
+    def _statistics_text(self) -> str:
+        """The last raw line; one line for each implementation where several are chained."""
+        return "\n".join(self._statistics[name] for name in sorted(self._statistics))
+
+
+def rate_of(answers: list[dict[str, Any]]) -> float | None:
+    """tok/s: the engine's decode rate for one stream; for more, all decode tokens over the time the client saw text."""
+    if len(answers) == 1:
+        timings = answers[0]["timings"]
+        return decode_tok_per_s(timings["predicted_ms"], timings["predicted_n"])
+    tokens = sum(answer["timings"]["predicted_n"] - 1 for answer in answers)
+    span = max(answer["last_ns"] for answer in answers) - min(answer["first_ns"] for answer in answers)
+    return tokens * 1e9 / span if span > 0 else None
+
+
+def judge(sample: dict[str, Any], max_tokens: int) -> tuple[str, str]:
+    """(status, reason): `failed` when no answer came, `invalid` when one came that cannot be counted."""
+    for answer in sample["streams"]:
+        if answer["error"] is not None or answer["http_status"] != 200:
+            return FAILED, "Request failed (%s): %s" % (answer["http_status"] or "no answer", str(answer["error"])[:300])
+    for answer in sample["streams"]:
+        reason = flaw_of(answer, max_tokens)
+        if reason:
+            return INVALID, reason
+    reason = _draft_flaw(sample["n_max"], sample["drafted"], sample["accepted"])
+    if reason:
+        return INVALID, reason
+    if rate_of(sample["streams"]) is None:
+        return INVALID, "No decode rate can be formed from the answer."
+    return OK, ""
+
+
+def flaw_of(answer: dict[str, Any], max_tokens: int) -> str:
+    """Why one answer cannot be counted, "" when it can."""
+    timings = answer["timings"]
+    if timings is None:
+        return "The answer has no timings."
+    if not all(is_number(timings.get(key)) and timings[key] >= 0 for key in ("predicted_ms",) + _COUNTS):
+        return "The answer's timings are missing, negative or not numbers."
+    count, took = timings["predicted_n"], timings["predicted_ms"]
+    if not isinstance(count, int) or not 0 < took < _ABSURD_MS or count * 1000.0 / took > _ABSURD_TOK_S:
+        return "The answer's timings are absurd: %s tokens in %s ms." % (count, took)
+    if count != max_tokens:
+        return "%d tokens came, %d were asked for." % (count, max_tokens)
+    if answer["cached_tokens"]:
+        return "%d prompt tokens came from a cache." % answer["cached_tokens"]
+    if answer["first_ns"] is None:
+        return "The answer has no text."
+    return ""
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _draft_flaw(n_max: int, drafted: int | None, accepted: int | None) -> str:
+    if n_max > 0 and not drafted:
+        return "Nothing was drafted although speculation was asked for."
+    if n_max == 0 and drafted:
+        return "%d tokens were drafted although speculation was off." % drafted
+    if (accepted or 0) > (drafted or 0):
+        return "More tokens were accepted (%d) than drafted (%d)." % (accepted or 0, drafted or 0)
+    return ""
+
+
+def drafted_of(sample: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Drafted and accepted tokens of the repetition from the first source that speaks: timings, /metrics, statistics line; else None."""
+    timings = [answer["timings"] or {} for answer in sample["streams"]]
+    if any(is_number(item.get("draft_n")) for item in timings):
+        return _total(timings, "draft_n"), _total(timings, "draft_n_accepted")
+    for before, after, read in (
+        (sample["metrics_before"], sample["metrics_after"], _from_metrics),
+        (sample["statistics_before"], sample["statistics_line"], _from_statistics),
+    ):
+        new = read(after)
+        if new is not None:
+            old = read(before) or (0, 0)
+            return new[0] - old[0], new[1] - old[1]
+    return None, None
+
+
+def _total(timings: list[dict[str, Any]], key: str) -> int:
+    return sum(int(item[key]) for item in timings if is_number(item.get(key)))
+
+
+def _from_metrics(text: str) -> tuple[int, int] | None:
+    found = {name: int(float(value)) for name, value in _COUNTER.findall(text)}
+    return (found["draft"], found.get("accepted", 0)) if "draft" in found else None
+
+
+def _from_statistics(text: str) -> tuple[int, int] | None:
+    found = _GENERATED.findall(text)
+    return (sum(int(made) for made, _ in found), sum(int(taken) for _, taken in found)) if found else None

@@ -1,0 +1,141 @@
+"""The run's spec: what was asked, checked before anything starts. Ids and typed values only; paths come from allow.json."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from core.agent.files import Refused, read_limited
+from core.domain.sweep import Plan, problems_of
+
+FORMAT = 1
+_MAX_SPEC = 4 << 20
+_ROUTE = re.compile(r"/[A-Za-z0-9/_.-]{1,100}\Z")
+_SPELLING = re.compile(r"--?[A-Za-z][A-Za-z0-9-]{0,40}\Z")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds. `grace_s`: between asking an engine to end and ending it."""
+
+    lifetime_s: float = 7200.0
+    load_s: float = 300.0
+    request_s: float = 600.0
+    grace_s: float = 10.0
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A spec that may run; `sha256` is over the file's bytes."""
+
+    run_id: str
+    requested_by: str
+    decision_head: str
+    plan: Plan
+    limits: Limits
+    engine_id: str
+    model_name: str
+    arms: "dict[tuple[int, int], list[str]]"
+    added: "dict[str, str | None]"
+    route: str
+    max_tokens: int
+    body: "dict[str, Any]"
+    prompts: "list[dict[str, str]]"
+    allow_shared_gpu: bool
+    sha256: str
+
+
+def read_spec(folder: str, run_id: str) -> Spec:
+    """Raises Refused with a sentence when the file is missing, damaged or asks for something that cannot be."""
+    try:
+        data = read_limited(os.path.join(folder, "spec.json"), _MAX_SPEC)
+        return parse(data, run_id)
+    except FileNotFoundError:
+        raise Refused("The run has no spec.") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise Refused("The spec cannot be read: %s" % error) from error
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Refused("The spec is incomplete: %r." % error) from error
+
+
+def parse(data: bytes, run_id: str) -> Spec:
+    import json
+
+    raw = json.loads(data.decode("utf-8"))
+    _need(raw["format"] == FORMAT, "This agent reads specs of format %d." % FORMAT)
+    _need(raw["run_id"] == run_id, "The spec belongs to another run.")
+    plan = _plan(raw["plan"])
+    request = raw["request"]
+    max_tokens = request["max_tokens"]
+    _need(_is_int(max_tokens) and 2 <= max_tokens <= 100000, "max_tokens has to lie between 2 and 100000.")
+    _need(bool(_ROUTE.match(request["route"])), "The route is not a plain path.")
+    _need(isinstance(request.get("body", {}), dict), "The request's body has to be an object.")
+    return Spec(
+        run_id=run_id, requested_by=str(raw.get("requested_by", "")), decision_head=str(raw.get("decision_head", "")), plan=plan,
+        limits=_limits(raw.get("limits", {})), engine_id=str(raw["engine"]["id"]), model_name=str(raw["model"]["name"]),
+        arms=_arms(raw["arms"], plan), added=_added(raw["added"]), route=request["route"], max_tokens=max_tokens,
+        body=dict(request.get("body", {})), prompts=_prompts(raw["prompts"]),
+        allow_shared_gpu=raw.get("allow_shared_gpu") is True, sha256=hashlib.sha256(data).hexdigest(),
+    )  # fmt: skip
+
+
+def _need(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise Refused(sentence)
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _plan(raw: dict[str, Any]) -> Plan:
+    plan = Plan(**raw)
+    _need(
+        all(_is_int(v) for v in (plan.n_max, plan.repetitions, plan.production_c, plan.first_n)),
+        "The plan's counts have to be whole numbers.",
+    )
+    _need(isinstance(plan.is_moe, bool) and isinstance(plan.placement, str), "The plan's is_moe and placement have the wrong type.")
+    problems = problems_of(plan)
+    _need(not problems, " ".join(problems.values()))
+    return plan
+
+
+def _limits(raw: dict[str, Any]) -> Limits:
+    limits = Limits(**{key: float(value) for key, value in raw.items()})
+    values = (limits.lifetime_s, limits.load_s, limits.request_s, limits.grace_s)
+    _need(all(math.isfinite(v) and 0 < v <= 30 * 86400 for v in values), "Limits have to be positive seconds, 30 days at most.")
+    return limits
+
+
+def _arms(raw: list[dict[str, Any]], plan: Plan) -> dict[tuple[int, int], list[str]]:
+    arms = {}
+    for arm in raw:
+        args = arm["args"]
+        _need(_is_int(arm["n_max"]) and _is_int(arm["c"]), "An arm's n_max and c have to be whole numbers.")
+        _need(isinstance(args, list) and all(isinstance(item, str) for item in args), "An arm's arguments have to be a list of texts.")
+        arms[(arm["n_max"], arm["c"])] = list(args)
+    for c in sorted({1, plan.production_c}):
+        missing = [n for n in range(plan.n_max + 1) if (n, c) not in arms]
+        _need(not missing, "Arguments are missing for n_max %s at concurrency %d." % (missing, c))
+    return arms
+
+
+def _added(raw: dict[str, Any]) -> dict[str, str | None]:
+    added = {key: raw.get(key) for key in ("host", "port", "api_key", "metrics", "alias")}
+    for value in added.values():
+        _need(value is None or (isinstance(value, str) and bool(_SPELLING.match(value))), "An added flag is not a plain flag.")
+    _need(bool(added["host"]) and bool(added["port"]), "The spec has to say how host and port are spelled.")
+    return added
+
+
+def _prompts(raw: list[dict[str, Any]]) -> list[dict[str, str]]:
+    prompts = [{"id": str(item["id"]), "text": str(item["text"]), "sha256": str(item.get("sha256", ""))} for item in raw]
+    _need(bool(prompts), "The prompt set is empty.")
+    for item in prompts:
+        real = hashlib.sha256(item["text"].encode("utf-8")).hexdigest()
+        _need(item["sha256"] in ("", real), "Prompt %s is not the one its hash names." % item["id"][:60])
+    return prompts
