@@ -1,0 +1,34 @@
+"""The frame around every page: page settings, menu, the person's name, and the notice after a server restart."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.ui.components.person import person_field
+from core.ui.components.restart import restart_notice
+from core.ui.context import house
+from core.ui.menu import ENTRIES
+from core.ui.problem import shown
+
+st.set_page_config(page_title="Draftledger", page_icon="🧾", layout="wide", initial_sidebar_state="auto")
+
+sections: dict[str, list[st.Page]] = {}
+for entry in ENTRIES:
+    page = st.Page(
+        entry.path,
+        title=entry.title,
+        icon=entry.icon,
+        url_path=None if entry.name == "home" else entry.name,
+        default=entry.name == "home",
+        visibility="hidden" if entry.is_hidden else "visible",
+    )
+    sections.setdefault(entry.section, []).append(page)
+chosen = st.navigation(sections, position="sidebar", expanded=True)
+
+with st.sidebar:
+    person_field()
+    with shown():
+        st.caption(f"Draftledger {house().version}")
+    restart_notice()
+
+chosen.run()
