@@ -12,6 +12,7 @@ from typing import Any
 from core.errors import CommandFailed, InvalidInput, PreflightRefused
 from core.ports.bench_box import BenchBox
 from core.ports.host import Host
+from core.remote.agent_bundle import build
 from core.remote.frames import framed, tail_of
 from core.remote.run_paths import RootPaths, RunPaths, check_log_name, check_run_id
 
@@ -29,17 +30,10 @@ _CHECK = (
 Bundle = Callable[[], tuple[bytes, str]]
 
 
-def packed_agent() -> tuple[bytes, str]:
-    """The agent of this version of the app and the SHA-256 of its bytes."""
-    from core.remote.agent_bundle import build
-
-    return build()
-
-
 class AgentBox(BenchBox):
     """One registered box over a Host: `python` starts its interpreter, `allow` is its registration, `root` None is `~/.draftledger`."""
 
-    def __init__(self, host: Host, *, root: str | None, python: list[str], allow: dict[str, Any], bundle: Bundle = packed_agent) -> None:
+    def __init__(self, host: Host, *, root: str | None, python: list[str], allow: dict[str, Any], bundle: Bundle = build) -> None:
         problems = {}
         if root is not None and not (root.startswith("/") and root.isprintable()):
             problems["root"] = "An absolute path without control characters."
@@ -126,8 +120,9 @@ class AgentBox(BenchBox):
             data, sha256 = self._bundle()
             paths = RootPaths(self.root())
             agent = paths.agent(sha256)
-            self.host.make_folder(paths.agent_folder)
+            self.host.make_folder(paths.root)
             if self._check(agent) != sha256:
+                self.host.make_folder(paths.agent_folder)
                 self.host.put(data, agent)
                 arrived = self._check(agent)
                 if arrived != sha256:

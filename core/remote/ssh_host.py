@@ -67,13 +67,13 @@ class SshHost(Host):
 
     def make_folder(self, path: str) -> None:
         check_path(path)
-        with self._files() as sftp:
+        with self._files(path) as sftp:
             self._make(sftp, path)
 
     def put(self, data: bytes, path: str) -> None:
         check_path(path)
         aside = f"{path}.{secrets.token_hex(8)}.part"
-        with self._files() as sftp:
+        with self._files(path) as sftp:
             try:
                 with sftp.open(aside, "wx") as file:
                     file.chmod(0o600)
@@ -89,14 +89,14 @@ class SshHost(Host):
 
     def read(self, path: str, offset: int, limit: int) -> bytes:
         check_path(path)
-        with self._files() as sftp, sftp.open(path, "rb") as file:
+        with self._files(path) as sftp, sftp.open(path, "rb") as file:
             file.MAX_REQUEST_SIZE = _READ_BYTES
             file.seek(offset)
             return file.read(max(limit, 0))
 
     def size(self, path: str) -> int | None:
         check_path(path)
-        with self._files() as sftp:
+        with self._files(path) as sftp:
             try:
                 return sftp.stat(path).st_size
             except FileNotFoundError:
@@ -157,14 +157,16 @@ class SshHost(Host):
             self._sftp = None
 
     @contextmanager
-    def _files(self) -> Iterator[SFTPClient]:
+    def _files(self, path: str = ".") -> Iterator[SFTPClient]:
         # Two threads on one SFTP client wait for each other's answers for ever: one at a time.
         with self._files_lock, translated(self.address.where):
             sftp = self._open_files()
             try:
                 yield sftp
-            except (FileNotFoundError, PermissionError, CommandFailed):
+            except (FileNotFoundError, CommandFailed):
                 raise  # answers: requests and replies are still in step
+            except PermissionError as fault:
+                raise CommandFailed(f"{self.address.where}: no right to use {path}.", hint="Check its owner and mode.") from fault
             except BaseException:
                 self._end_files()
                 raise

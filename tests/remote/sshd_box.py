@@ -18,93 +18,25 @@ from __future__ import annotations
 
 import os
 import pwd
-import random
 import secrets
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 import pytest
 
 from core.remote.ssh_host import SshAddress
+from tests.remote.box_engine import Engine, install_engine
+from tests.remote.box_tools import SEARCHED, SSHD, descendants_of, do, free_pair, missing
+
+__all__ = ["REPO", "Engine", "SshdBox", "install_engine"]
 
 REPO = Path(__file__).resolve().parents[2]
-SSHD = "/usr/sbin/sshd"
-PACKAGES = {
-    SSHD: "openssh-server",
-    "ssh-keygen": "openssh-client",
-    "ip": "iproute2",
-    "unshare": "util-linux",
-    "nsenter": "util-linux",
-    "useradd": "passwd",
-    "userdel": "passwd",
-}
-_SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-def missing() -> str:
-    """What this machine lacks for a box, as one sentence with the way to get it; empty when nothing."""
-    if os.geteuid() != 0:
-        return "The SSH tests make users and network namespaces: run them as root (sudo)."
-    packages = sorted({package for tool, package in PACKAGES.items() if not shutil.which(tool, path=_SEARCHED)})
-    if packages:
-        return f"The SSH tests need: {' '.join(packages)}. Install with: apt-get install {' '.join(packages)}"
-    probe = subprocess.run(["unshare", "--net", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, text=True, check=False)
-    if probe.returncode:
-        return f"The SSH tests need network and process namespaces, which this machine refuses: {probe.stderr.strip()}"
-    return ""
-
-
-def _do(*argv: str | Path, attempts: int = 1) -> str:
-    for attempt in range(attempts):
-        done = subprocess.run([str(word) for word in argv], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return done.stdout
-        if attempt + 1 < attempts:
-            time.sleep(0.3)  # another test may hold the user database
-    raise RuntimeError(f"{' '.join(map(str, argv))}: {done.stderr.strip()}")
-
-
-def _free_pair() -> tuple[str, str]:
-    """Two addresses of a /30 that no interface here uses."""
-    taken = _do("ip", "-o", "-4", "addr")
-    while True:
-        base = f"10.{random.randint(200, 249)}.{random.randint(0, 255)}"
-        if f" {base}." not in taken:
-            return f"{base}.1", f"{base}.2"
-
-
-def _stat_ppid(pid: str) -> int | None:
-    try:
-        return int(Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[1])
-    except (OSError, ValueError):
-        return None
-
-
-def descendants_of(pid: int) -> list[tuple[int, str]]:
-    """(pid, command line) of every process below one, as this machine counts them."""
-    children: dict[int, list[int]] = {}
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        parent = _stat_ppid(name)
-        if parent is not None:
-            children.setdefault(parent, []).append(int(name))
-    found, waiting = [], list(children.get(pid, []))
-    while waiting:
-        one = waiting.pop()
-        waiting += children.get(one, [])
-        try:
-            raw = Path(f"/proc/{one}/cmdline").read_bytes()
-        except OSError:
-            continue
-        found.append((one, raw.replace(b"\0", b" ").decode(errors="replace").strip()))
-    return sorted(found)
 
 
 class SshdBox:
@@ -150,7 +82,7 @@ class SshdBox:
             while self.pid and Path(f"/proc/{self.pid}").exists():
                 time.sleep(0.01)
         while self._undo:
-            _do(*self._undo.pop(), attempts=10)
+            do(*self._undo.pop(), attempts=10)
         shutil.rmtree(self.folder)
 
     def address(self, **changes: object) -> SshAddress:
@@ -171,7 +103,7 @@ class SshdBox:
 
     def host_fingerprint(self) -> str:
         """What `ssh-keygen -lf` prints for that key."""
-        return _do("ssh-keygen", "-lf", self._private / "host.pub").split()[1]
+        return do("ssh-keygen", "-lf", self._private / "host.pub").split()[1]
 
     def descendants(self) -> list[tuple[int, str]]:
         """Everything that was started through this sshd and still lives: (pid on this machine, command line)."""
@@ -179,12 +111,12 @@ class SshdBox:
 
     def cut(self) -> None:
         """Takes the link down inside the box: packets vanish both ways and no connection is told."""
-        _do("ip", "-n", self.netns, "link", "set", self._far, "down")
+        do("ip", "-n", self.netns, "link", "set", self._far, "down")
 
     def heal(self) -> None:
         """Brings the link back."""
-        _do("ip", "-n", self.netns, "link", "set", self._far, "up")
-        _do("ip", "neigh", "flush", "dev", self._near)
+        do("ip", "-n", self.netns, "link", "set", self._far, "up")
+        do("ip", "neigh", "flush", "dev", self._near)
 
     def new_host_key(self) -> None:
         """sshd shows another host key from now on; connections that are open stay."""
@@ -239,7 +171,7 @@ class SshdBox:
 
     def _make_user(self) -> None:
         self.home = self.folder / "home"
-        _do("useradd", "--no-create-home", "--home-dir", self.home, "--shell", "/bin/bash", "--password", "*", self.user, attempts=10)
+        do("useradd", "--no-create-home", "--home-dir", self.home, "--shell", "/bin/bash", "--password", "*", self.user, attempts=10)
         self._undo.append(("userdel", self.user))
         entry = pwd.getpwnam(self.user)
         self.uid, self.gid = entry.pw_uid, entry.pw_gid
@@ -247,15 +179,15 @@ class SshdBox:
         os.chown(self.home, self.uid, self.gid)
 
     def _make_network(self) -> None:
-        _do("ip", "netns", "add", self.netns)
+        do("ip", "netns", "add", self.netns)
         self._undo.append(("ip", "netns", "del", self.netns))  # the pair of interfaces goes with it
-        here, self.ip = _free_pair()
-        _do("ip", "link", "add", self._near, "type", "veth", "peer", "name", self._far, "netns", self.netns)
-        _do("ip", "addr", "add", f"{here}/30", "dev", self._near)
-        _do("ip", "link", "set", self._near, "up")
-        _do("ip", "-n", self.netns, "addr", "add", f"{self.ip}/30", "dev", self._far)
-        _do("ip", "-n", self.netns, "link", "set", self._far, "up")
-        _do("ip", "-n", self.netns, "link", "set", "lo", "up")
+        here, self.ip = free_pair()
+        do("ip", "link", "add", self._near, "type", "veth", "peer", "name", self._far, "netns", self.netns)
+        do("ip", "addr", "add", f"{here}/30", "dev", self._near)
+        do("ip", "link", "set", self._near, "up")
+        do("ip", "-n", self.netns, "addr", "add", f"{self.ip}/30", "dev", self._far)
+        do("ip", "-n", self.netns, "link", "set", self._far, "up")
+        do("ip", "-n", self.netns, "link", "set", "lo", "up")
 
     def _make_keys(self) -> None:
         self._private = self.folder / "private"
@@ -270,7 +202,7 @@ class SshdBox:
         self.accept_key()
 
     def _keygen(self, name: str) -> None:
-        _do("ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", self._private / name)
+        do("ssh-keygen", "-q", "-N", "", "-t", "ed25519", "-f", self._private / name)
 
     def _start(self) -> None:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
@@ -292,7 +224,7 @@ class SshdBox:
                 *("sh", "-c", hide, "sh", str(REPO), SSHD, "-D", "-e", "-f", str(config), *penalties),
             ],
             cwd="/",
-            env={"PATH": _SEARCHED, "LANG": "C.UTF-8"},
+            env={"PATH": SEARCHED, "LANG": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._log,
@@ -310,93 +242,3 @@ class SshdBox:
             except OSError:
                 time.sleep(0.05)
         raise RuntimeError(f"sshd did not start: {(self._private / 'sshd.log').read_text()}")
-
-
-@dataclass(frozen=True)
-class Engine:
-    """What a box's registration needs to know about the installed engine; all paths are on the box."""
-
-    server: str
-    models: dict[str, str]
-
-    def allow(self) -> dict[str, object]:
-        """The registration for AgentBox."""
-        return {
-            "engines": [{"id": "embedded", "kind": "llama.cpp", "argv": [self.server], "env": {}}],
-            "models": [{"name": name, "path": path} for name, path in self.models.items()],
-            "model_roots": [],
-        }
-
-
-def install_engine(box: SshdBox, models: tuple[str, ...] = ("made-moe",), model_folder: Path | None = None) -> Engine:
-    """Puts the embedded engine into the box user's home: launcher, wheel, models, and an executable `llama-server` in front.
-
-    Models come from `model_folder` (made there when missing); without one they are made for this call. Nothing on the box
-    refers to the checkout. The wrapper is started once with --version before this returns.
-    """
-    folder = box.home / "engine"
-    package = Path(_package_folder("xllamacpp"))
-    for source in sorted(path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
-        box.put_for_user(source, folder / "site" / "xllamacpp" / source.relative_to(package))
-    shutil.copyfile(REPO / "core/embedded/launcher.py", folder / "launcher.py")
-    paths = _put_models(box, folder, models, model_folder)
-    for path in [folder, *folder.rglob("*")]:
-        if path.is_dir():
-            path.chmod(0o755)
-            os.chown(path, box.uid, box.gid)
-    python = _user_python(box, folder)
-    server = folder / "llama-server"
-    server.write_text(f'#!/bin/sh\nPYTHONPATH={folder}/site\nexport PYTHONPATH\nexec {python} {folder}/launcher.py "$@"\n')
-    server.chmod(0o755)
-    shown = box.run_as_user([str(server), "--version"])
-    if shown.returncode:
-        raise RuntimeError(f"the engine does not start as {box.user}: {shown.stderr.decode(errors='replace')[-2000:]}")
-    return Engine(str(server), paths)
-
-
-def _package_folder(name: str) -> str:
-    import importlib.util
-
-    spec = importlib.util.find_spec(name)
-    if spec is None or not spec.submodule_search_locations:
-        pytest.fail(f"The package {name} is not installed. Install with: pip install -r requirements.txt", pytrace=False)
-    return spec.submodule_search_locations[0]
-
-
-def _put_models(box: SshdBox, folder: Path, models: tuple[str, ...], source: Path | None) -> dict[str, str]:
-    from core.embedded.models import MODELS, make_model
-
-    own = None if source else tempfile.mkdtemp(prefix="dlmodels-")
-    paths = {}
-    try:
-        for name in models:
-            made = make_model(MODELS[name], Path(source or own or ""))
-            target = folder / "models" / made.name
-            box.put_for_user(made, target)
-            paths[name] = str(target)
-    finally:
-        if own:
-            shutil.rmtree(own)
-    return paths
-
-
-def _user_python(box: SshdBox, folder: Path) -> str:
-    """An interpreter the box's user can start that loads the wheel: the system's, the app's base, or a copy of that base."""
-    base = Path(sys.base_prefix)
-    program = f"bin/python{sys.version_info[0]}.{sys.version_info[1]}"
-    for candidate in ("/usr/bin/python3", str(base / program)):
-        if _loads_wheel(box, folder, candidate):
-            return candidate
-    copied = folder / "python"
-    shutil.copytree(base, copied, symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "site-packages", "test", "*.a"))
-    for path in copied.rglob("*"):
-        if not path.is_symlink():
-            path.chmod(path.stat().st_mode | (0o055 if path.is_dir() else 0o044))
-    if _loads_wheel(box, folder, str(copied / program)):
-        return str(copied / program)
-    raise RuntimeError("no Python was found that the box's user can start and that loads the engine's wheel (3.10 or newer)")
-
-
-def _loads_wheel(box: SshdBox, folder: Path, python: str) -> bool:
-    done = box.run_as_user(["env", f"PYTHONPATH={folder}/site", "PYTHONDONTWRITEBYTECODE=1", python, "-c", "import xllamacpp"])
-    return done.returncode == 0
