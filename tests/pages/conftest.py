@@ -1,0 +1,59 @@
+"""Pages run under AppTest over real services on a temporary database; the follower's thread stays off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core.bootstrap import Services, build
+from core.config import ROOT, Settings
+from core.services.house import House
+from core.ui import context
+from core.ui.menu import entry
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+    """The services every page of this test sees."""
+    opened = build(Settings(db=tmp_path / "test.duckdb", local_dir=tmp_path / "local"))
+    monkeypatch.setattr(opened.follower, "start", lambda: None)
+    monkeypatch.setattr(context, "build", lambda: opened)
+    st.cache_resource.clear()
+    yield opened
+    st.cache_resource.clear()
+    opened.jobs.close()
+    opened.database.close()
+
+
+@pytest.fixture
+def house(services: Services) -> House:
+    """What the use cases are called with."""
+    return services.house
+
+
+@pytest.fixture
+def open_page(services: Services) -> OpenPage:
+    """`open_page("receipt", cell=…, person="Ada")`: the app's shell, turned to a page, with query parameters and a name."""
+
+    def open_(name: str, *, person: str = "", **query: str) -> AppTest:
+        at = AppTest.from_file(str(ROOT / "core" / "ui" / "shell.py"), default_timeout=30)
+        at.session_state["person"] = person
+        at.run()
+        at.switch_page(entry(name).path)
+        for key, value in query.items():
+            at.query_params[key] = value
+        return at.run()
+
+    return open_
+
+
+def words(at: AppTest) -> str:
+    """Everything a page says, for assertions on sentences."""
+    kinds = ("title", "header", "subheader", "caption", "markdown", "text", "code", "error", "warning", "info", "success")
+    return "\n".join(str(element.value) for kind in kinds for element in at.get(kind))
