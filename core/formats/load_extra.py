@@ -27,8 +27,10 @@ _FIGURES = {
     "mtp_tail_layer": re.compile(r"MTP tail layer (\d+)"),
     "pipeline_copies": re.compile(r"n_copies *= *(\d+)"),
     "n_slots": re.compile(r"n_slots *= *(\d+)"),
+    "n_ctx_slot": re.compile(r"n_ctx_slot *= *(\d+)"),
     "n_parallel": re.compile(r"n_parallel *= *(\d+)"),
     "n_seqs": re.compile(r"n_seq_max +=? *= *(\d+)"),
+    "n_rs_seq": re.compile(r"n_rs_seq += (\d+)"),
     "n_max": re.compile(r"\bn_max *= *(\d+)"),
 }
 _TYPE = re.compile(r"adding speculative implementation '([\w-]{1,64})'")
@@ -40,6 +42,7 @@ _REQUESTED = (
     "--spec-type",
     "--model-draft",
 )
+_CPU_MOE = re.compile(r"(?:--n-cpu-moe|-ncmoe)[ =](\d{1,5})\b")
 _WORKING_SET = "greater than the recommended max working set"
 _CUTS = {".", "..", "...", "…", "[...]", "[…]"}
 _SCALE = {"T": 1e3, "B": 1.0, "M": 1e-3, "K": 1e-6}
@@ -86,15 +89,19 @@ class ExtraFacts:
             "Repacked": "on_figure",
             "n_copies": "on_figure",
             "n_slots": "on_figure",
+            "n_ctx_slot": "on_figure",
             "n_parallel": "on_figure",
             "n_seq_max": "on_figure",
             "n_max": "on_figure",
+            "n_rs_seq": "on_figure",
             "speculative": "on_speculation",
             "[spec]": "on_speculation",
             "MTP": "on_speculation",
             "draft model": "on_speculation",
             "--spec-type": "on_speculation",
             "working set": "on_working_set",
+            "cpu-moe": "on_command",
+            "-ncmoe": "on_command",
         }
 
     def on_override(self, line: Line) -> None:
@@ -204,6 +211,12 @@ class ExtraFacts:
             self.values["spec_active"] = True
         if "speculative decoding context initialized" in line.text:
             self.values.update(spec_active=True, spec_requested=True)
+
+    def on_command(self, line: Line) -> None:
+        """A recorded command: the log prints no line of its own for experts kept on the host."""
+        found = _CPU_MOE.search(line.text)
+        if found:
+            self.values.setdefault("n_cpu_moe", count(found[1]))
 
     def on_working_set(self, line: Line) -> None:
         """Metal: more is allocated than the system recommends."""

@@ -105,6 +105,8 @@ class LoadFacts:
             self._context_line()
         if kind == "compute":
             self.state.progress()
+            if len(self.blocks) > 1 and name in self.block.compute:
+                return  # a later reserve may be of any context: only the first one is surely of this block
         self.block.add(kind, name, size)
 
     def _cache(self, text: str, size: float, cache: re.Match[str] | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from core.formats.lines import clean
+from core.formats.lines import Line, clean
 from core.formats.numbers import kept, number, ratio
 
 Metrics = dict[str, "float | dict[str, float]"]
@@ -28,43 +28,80 @@ _PER_POS = "spec_decode_num_accepted_tokens_per_pos_total"
 
 
 def parse_sample(line: str) -> tuple[str, str, float | None] | None:
-    """(series name, kept labels `engine=…,position=…`, value or None) of one sample line; None for other lines."""
+    """(series name, its labels as printed, value or None) of one sample line; None for other lines."""
     found = _SAMPLE.search(line)
     if found is None or line.lstrip().startswith("#"):
         return None
-    labels = dict(_LABEL.findall(found[3] or "")[:64])
-    return found[2], ",".join(f"{key}={labels[key]}" for key in _KEPT_LABELS if key in labels), number(found[4])
+    return found[2], found[3] or "", number(found[4])
 
 
-def collect(lines: Iterable[str]) -> Metrics:
-    """Totals over all engines plus `accepted_per_pos` by label and `series_ignored`; a key is missing where its series is."""
-    out: Metrics = {}
-    per_pos: dict[str, float] = {}
-    ignored = 0
-    for line in lines:
-        sample = parse_sample(clean(line).text)
+def kept_labels(labels: str) -> str:
+    """`engine=…,position=…` of a label list: what a figure is told apart by; host and model names are not."""
+    known = dict(_LABEL.findall(labels)[:64])
+    return ",".join(f"{key}={known[key]}" for key in _KEPT_LABELS if key in known)
+
+
+class MetricsFacts:
+    """Collects samples. A series that comes twice begins the next reading of the same process; the first and the last are kept."""
+
+    def __init__(self) -> None:
+        self.first: Metrics | None = None
+        self.current: Metrics = {}
+        self.readings = 1
+        self._seen: set[tuple[str, str]] = set()
+
+    def handlers(self) -> dict[str, str]:
+        """Keyword in a line -> name of the method that reads such lines."""
+        return {"llamacpp:": "on_sample", "vllm:": "on_sample"}
+
+    def on_sample(self, line: Line) -> None:
+        """One sample line."""
+        sample = parse_sample(line.text)
         if sample is None:
-            continue
-        name, labels, value = sample
+            return
+        if sample[:2] in self._seen:
+            self.first = self.first if self.first is not None else self.current
+            self.readings += 1
+            self.current, self._seen = {}, set()
+        if len(self._seen) < 20_000:
+            self._seen.add(sample[:2])
+            self._add(*sample)
+
+    def _add(self, name: str, labels: str, value: float | None) -> None:
+        out = self.current
         if value is None or not (name in _TOTALS or name in _SECONDS or name == _PER_POS):
-            ignored += 1
-        elif name == _PER_POS:
-            per_pos[labels] = per_pos.get(labels, 0.0) + value
+            out["series_ignored"] = _plain(out.get("series_ignored")) + 1
+            return
+        out.setdefault("series_ignored", 0.0)
+        if name == _PER_POS:
+            positions = out.setdefault("accepted_per_pos", {})
+            if isinstance(positions, dict):
+                positions[kept_labels(labels)] = positions.get(kept_labels(labels), 0.0) + value
         else:
             key = _TOTALS.get(name) or _SECONDS[name]
-            before = out.get(key, 0.0)
-            out[key] = (before if isinstance(before, float) else 0.0) + value * (1000 if name in _SECONDS else 1)
-    if per_pos:
-        out["accepted_per_pos"] = dict(list(per_pos.items())[:4096])
-    if out or ignored:
-        out["series_ignored"] = float(ignored)
-    return out
+            out[key] = _plain(out.get(key)) + value * (1000 if name in _SECONDS else 1)
+
+    def result(self) -> Metrics:
+        """The last reading, or what was counted between the first and the last."""
+        return self.current if self.first is None else difference(self.first, self.current)
+
+
+def _plain(value: object) -> float:
+    return value if isinstance(value, float) else 0.0
+
+
+def collect(lines: Iterable[str]) -> MetricsFacts:
+    """Reads sample lines, prefixes allowed."""
+    facts = MetricsFacts()
+    for line in lines:
+        facts.on_sample(clean(line))
+    return facts
 
 
 def read_metrics(text: str) -> Metrics:
     """The counters of one reading: `drafted, accepted, drafts, prompt_n, predicted_n` (counts), `prompt_ms, predicted_ms` (ms),
     `accepted_per_pos` (label to count), `series_ignored`. Empty where the text holds no such series."""
-    return collect(text.splitlines())
+    return collect(text.splitlines()).result()
 
 
 def difference(before: Metrics, after: Metrics) -> Metrics:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 AT_MOST_EMBEDDING = 0.10  # share of the weights: host bytes below it, with all layers offloaded, are the token embedding
 SURELY_MORE = 0.25  # no released model's token embedding reaches it; between the two the log alone does not decide
-_CPU_MOE = re.compile(r"(?:--n-cpu-moe|-ncmoe)[ =](\d{1,5})\b")
 
 
 @dataclass(frozen=True)
@@ -75,12 +73,6 @@ def merged(stores: list[dict[str, float]]) -> dict[str, float]:
         for name, size in store.items():
             out[name] = round(out.get(name, 0.0) + size, 6)
     return out
-
-
-def n_cpu_moe_in(command: str) -> int | None:
-    """`--n-cpu-moe N` of a recorded command: the log prints no line of its own for it."""
-    found = _CPU_MOE.search(command)
-    return int(found[1]) if found else None
 
 
 def device_list_complete(facts: LoadFacts) -> bool | None:
@@ -158,6 +150,7 @@ def placement_of(facts: LoadFacts) -> Placement:
         spilled=spilled,
         reason=reason,
         model_size_gib=facts.extra.values.get("model_size_gib"),
+        n_cpu_moe=facts.extra.values.get("n_cpu_moe"),
         build_number=facts.build[0],
         build_commit=facts.build[1],
         host_only=_host_only(facts, loads, devices, splits),
@@ -209,6 +202,8 @@ def _spill(
     moved = sum(n for name, n in facts.extra.overrides.items() if name.startswith("CPU") or name.endswith("_Host"))
     if moved:
         return True, f"{moved} tensors overridden to host memory"
+    if facts.extra.values.get("n_cpu_moe"):
+        return True, f"the command keeps the experts of {facts.extra.values['n_cpu_moe']} layers on the host"
     targets = [block for block in loads if block.kind == "target"] or loads
     layered = next((block.layers for block in targets if block.layers), facts.blocks[0].layers)
     if layered and layered[0] < layered[1]:
