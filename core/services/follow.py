@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +24,7 @@ from core.services.specs import spec_of
 
 LOG_LIMIT = 64 << 20
 TAIL = 4096
+STILL_S = 4.0  # a heartbeat comes each second; after this long without one the box is asked
 _OUTCOMES = {"done": DONE, "cancelled": CANCELLED, "failed": FAILED}
 
 
@@ -40,7 +42,7 @@ def follow_once(house: House, run_id: str) -> bool:
             _submit(house, run, box)
             return True
         if run["cancel_at"]:
-            box.cancel(run_id, run["cancel_by"])
+            _carry_cancel(house, run, box)
         fresh = _take_in(house, run, box)
         _look_live(house, run_id, box)
         _reached(house, run_id)
@@ -50,6 +52,14 @@ def follow_once(house: House, run_id: str) -> bool:
     except BenchError as problem:
         _end(house, run_id, FAILED, problem.message, problem)
         return True
+
+
+def _carry_cancel(house: House, run: dict[str, Any], box: BenchBox) -> None:
+    """Takes the wish to stop to the box; once it was taken, the run's own last event tells when it is over."""
+    live = house.live.setdefault(run["run_id"], Live(moved_at=time.monotonic()))
+    if not live.cancel_carried:
+        box.cancel(run["run_id"], run["cancel_by"].lstrip("- ") or "someone")
+        live.cancel_carried = True
 
 
 def _reached(house: House, run_id: str) -> None:
@@ -160,26 +170,43 @@ def keep_logs(house: House, run_id: str, box: BenchBox) -> None:
 
 
 def _look_live(house: House, run_id: str, box: BenchBox) -> None:
-    """Heartbeat and log tail for the run page; a missing file is no error."""
+    """Heartbeat and log tail for the run page, read as files: asking the agent would cost the box a process at each look."""
     run = house.store.runs.get(run_id)
     if run is None or run["state"] in FINAL:
         return
+    live = house.live.setdefault(run_id, Live(moved_at=time.monotonic()))
+    beat = _heartbeat(box, run_id)
+    if beat.get("counter") != live.heartbeat.get("counter"):
+        live.moved_at = time.monotonic()
+    live.heartbeat = beat
     starts = house.store.runs.events(run_id, kinds=("server_starting",))
-    live = Live(heartbeat=box.state(run_id).get("heartbeat") or {})
     if starts:
         live.log_name = f"server-{starts[-1]['body']['server']}.log"
         size = box.log_size(run_id, live.log_name) or 0
         live.log_tail = box.read_log(run_id, live.log_name, max(0, size - TAIL), TAIL).decode("utf-8", "replace")
-    house.live[run_id] = live
+
+
+def _heartbeat(box: BenchBox, run_id: str) -> dict[str, Any]:
+    if not box.log_size(run_id, "heartbeat.json"):
+        return {}
+    try:
+        found = json.loads(box.read_log(run_id, "heartbeat.json", 0))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _notice_end_without_word(house: House, run_id: str, box: BenchBox) -> bool:
-    """Only a box that was reached and says "not alive, not finished" ends a run without its own last word."""
-    run = house.store.runs.get(run_id)
-    if run is None or run["state"] in FINAL:
+    """Only a box that was reached and says "not alive, not finished" ends a run without its own last word.
+
+    The box is asked only when the heartbeat has stood still for a while.
+    """
+    run, live = house.store.runs.get(run_id), house.live.get(run_id)
+    if run is None or run["state"] in FINAL or live is None or time.monotonic() - live.moved_at < STILL_S:
         return False
     seen = box.state(run_id)
     if seen.get("alive") or seen.get("finished"):
+        live.moved_at = time.monotonic()
         return False
     if _take_in(house, run, box):
         return True

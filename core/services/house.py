@@ -25,6 +25,8 @@ class Live:
 
     heartbeat: dict[str, Any] = field(default_factory=dict)
     log_tail: str = ""
+    moved_at: float = 0.0
+    cancel_carried: bool = False
     log_name: str = ""
 
 

@@ -21,7 +21,7 @@ class Context:
     def __init__(self, spec: dict[str, Any], seen: list[dict[str, Any]], servers: list[dict[str, Any]]) -> None:
         self.spec = spec
         self.preflight: dict[str, Any] = next((event["body"] for event in seen if event["kind"] == "preflight"), {})
-        self.argv: dict[int, list[str]] = {e["body"]["server"]: e["body"]["argv"] for e in seen if e["kind"] == "server_starting"}
+        self.starts: dict[int, dict[str, Any]] = {e["body"]["server"]: e["body"] for e in seen if e["kind"] == "server_starting"}
         self.recipe_ids: dict[int, str] = {row["server"]: row["recipe_id"] for row in servers}
 
 
@@ -34,7 +34,7 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
         if event["kind"] == "preflight":
             context.preflight = body
         elif event["kind"] == "server_starting":
-            context.argv[body["server"]] = body["argv"]
+            context.starts[body["server"]] = body
         elif event["kind"] == "server_ready":
             _add_server(batch, context, body, logs.get(body["server"]))
         elif event["kind"] == "sample":
@@ -44,18 +44,16 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
 
 def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes | None) -> None:
     number = body["server"]
-    arm = next(
-        (a for a in context.spec["arms"] if (a["n_max"], a["c"]) == (body["n_max"], body["c"])), {"n_max": body["n_max"], "c": body["c"]}
-    )
-    placement = placement_of(log, context.argv.get(number, []))
+    start = context.starts[number]
+    placement = placement_of(log, start["argv"])
     build, commit = version.read_version(context.preflight.get("engine", {}).get("version_text", ""))
     recipe = recipe_of(
         engine={"kind": "llama.cpp", "build": build, "commit": commit},
         artifact_sha256=context.preflight.get("artifact", {}).get("sha256"),
         placement=placement,
         asked=context.spec["asked"],
-        n_max=arm["n_max"],
-        slots=arm["c"],
+        n_max=start["n_max"],
+        slots=start["c"],
     )
     recipe_id = digest(recipe)
     context.recipe_ids[number] = recipe_id
@@ -63,10 +61,10 @@ def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes
     batch.servers.append(
         {
             "server": number,
-            "n_max": arm["n_max"],
-            "c": arm["c"],
+            "n_max": start["n_max"],
+            "c": start["c"],
             "recipe_id": recipe_id,
-            "argv": context.argv.get(number, []),
+            "argv": start["argv"],
             "placement": placement,
             "load_s": body.get("load_s"),
         }

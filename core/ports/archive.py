@@ -1,0 +1,35 @@
+"""Raw material kept as files beside the database: event ledgers, engine logs, the decision journal."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class KeptFile:
+    """A raw file as kept: digest and size of the content as it came, name under which it lies compressed."""
+
+    sha256: str
+    bytes: int
+    stored_as: str
+
+
+class Archive(ABC):
+    """Append-only files; nothing here is ever parsed in place."""
+
+    @abstractmethod
+    def append_events(self, run_id: str, offset: int, data: bytes) -> None:
+        """Appends event bytes at `offset`; what is already there is not written twice. Synced before it returns."""
+
+    @abstractmethod
+    def keep(self, run_id: str, name: str, data: bytes) -> KeptFile:
+        """Keeps a raw file compressed."""
+
+    @abstractmethod
+    def read(self, stored_as: str, sha256: str) -> bytes:
+        """The content as it came; raises OutputNotUnderstood when the digest does not fit."""
+
+    @abstractmethod
+    def append_decision(self, line: str) -> None:
+        """Appends to decisions.jsonl and syncs; raises StoreError when it cannot (then the decision is refused)."""

@@ -1,0 +1,181 @@
+"""The store as the services see it: rows in, rows out, grouped by noun. Rows are dicts keyed by column; times are aware UTC datetimes.
+
+Nothing measured is updated or deleted; the only thing that changes in place is the state of a run.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from core.domain.box import Box
+
+Row = dict[str, Any]
+
+
+@dataclass
+class Batch:
+    """What one poll of a run brings: written in one transaction together with the new offset."""
+
+    run_id: str
+    offset: int
+    last_seq: int
+    last_sha: str
+    events: list[Row] = field(default_factory=list)
+    recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    servers: list[Row] = field(default_factory=list)
+    samples: list[Row] = field(default_factory=list)
+
+
+class BoxRows(ABC):
+    """Registered boxes and what their checks found."""
+
+    @abstractmethod
+    def put(self, box: Box, *, who: str, at: datetime) -> None:
+        """Registers a box, or registers it anew; every version is kept with who and when."""
+
+    @abstractmethod
+    def all(self) -> list[Box]:
+        """Every box by name, this machine first."""
+
+    @abstractmethod
+    def add_check(self, box_id: str, report: dict[str, Any], *, ok: bool, at: datetime) -> None:
+        """Keeps what a check found."""
+
+    @abstractmethod
+    def latest_check(self, box_id: str) -> Row | None:
+        """{ok, noted_at, report} of the newest check, None before the first."""
+
+
+class RunRows(ABC):
+    """Runs, their state, their events."""
+
+    @abstractmethod
+    def insert(self, row: Row) -> bool:
+        """Adds a run; False when this id is already there (a second click), nothing changed then."""
+
+    @abstractmethod
+    def get(self, run_id: str) -> Row | None:
+        """The run with its state columns, `request` and `spec` as dicts."""
+
+    @abstractmethod
+    def find(self, *, worksheet_id: str | None = None, states: tuple[str, ...] | None = None, limit: int = 500) -> list[Row]:
+        """Runs, newest first."""
+
+    @abstractmethod
+    def set_spec(self, run_id: str, spec: dict[str, Any], at: datetime) -> None:
+        """Keeps the complete spec that was handed to the box; a second call with the same spec is fine."""
+
+    @abstractmethod
+    def set_state(self, run_id: str, **columns: Any) -> None:
+        """Sets columns of run_state (state, note, problem, unreachable_since, reached_at, cancel_by, cancel_at, ended_at)."""
+
+    @abstractmethod
+    def ingest(self, batch: Batch) -> None:
+        """Writes events, recipes, servers, samples and the new offset in one transaction. Rows already there are left as they are."""
+
+    @abstractmethod
+    def events(self, run_id: str, *, kinds: tuple[str, ...] | None = None) -> list[Row]:
+        """Events in order: {seq, kind, noted_at, body}."""
+
+    @abstractmethod
+    def add_raw_file(self, row: Row) -> None:
+        """Records a raw file kept beside the database."""
+
+    @abstractmethod
+    def raw_files(self, run_id: str) -> list[Row]:
+        """Raw files of a run by name."""
+
+
+class CellRows(ABC):
+    """Samples and the cells that sum them up."""
+
+    @abstractmethod
+    def of_run(self, run_id: str) -> list[Row]:
+        """Cells of one run (real ones), by concurrency and n_max."""
+
+    @abstractmethod
+    def for_matrix(self, model: str | None = None) -> list[Row]:
+        """Every real cell with its run's request, state, server placement and recipe: one query."""
+
+    @abstractmethod
+    def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None) -> list[Row]:
+        """Repetitions in order, cold and failed ones included, with exclusion reason where there is one."""
+
+    @abstractmethod
+    def servers(self, run_id: str) -> list[Row]:
+        """Engine starts of a run: arm, recipe, argument list, placement as read back."""
+
+    @abstractmethod
+    def recipe(self, recipe_id: str) -> dict[str, Any] | None:
+        """A recipe's canonical body."""
+
+    @abstractmethod
+    def exclude(self, row: Row) -> None:
+        """Marks a repetition as excluded, with reason and name; the repetition itself stays."""
+
+
+class PublishedRows(ABC):
+    """Transcribed figures, shipped with the product."""
+
+    @abstractmethod
+    def replace(self, source: str, cells: list[Row], remarks: list[Row]) -> None:
+        """Makes the table hold exactly these rows for the source (same content: nothing changes)."""
+
+    @abstractmethod
+    def cells(self, model: str | None = None) -> list[Row]:
+        """Published cells in the source's order."""
+
+    @abstractmethod
+    def remarks(self) -> list[Row]:
+        """Published remarks: {source, section, body}."""
+
+
+class WorksheetRows(ABC):
+    """Worksheets and what was typed into them."""
+
+    @abstractmethod
+    def insert(self, row: Row) -> None:
+        """Adds a worksheet."""
+
+    @abstractmethod
+    def get(self, worksheet_id: str) -> Row | None:
+        """The worksheet, `body` as dict."""
+
+    @abstractmethod
+    def all(self) -> list[Row]:
+        """Worksheets, newest first."""
+
+    @abstractmethod
+    def add_entry(self, row: Row) -> None:
+        """Appends a typed value; the newest of a field and side counts, the older ones stay as history."""
+
+    @abstractmethod
+    def entries(self, worksheet_id: str) -> list[Row]:
+        """Typed values in the order they came."""
+
+
+class DecisionRows(ABC):
+    """The ledger of decisions: appended, never edited."""
+
+    @abstractmethod
+    def append(self, entry: Row) -> None:
+        """Adds the next entry; raises StoreError when its number is taken (somebody decided meanwhile)."""
+
+    @abstractmethod
+    def all(self) -> list[Row]:
+        """Entries by number, `evidence` as dict."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """The six groups over one database."""
+
+    boxes: BoxRows
+    runs: RunRows
+    cells: CellRows
+    published: PublishedRows
+    worksheets: WorksheetRows
+    decisions: DecisionRows
