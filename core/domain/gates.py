@@ -29,7 +29,9 @@ def _both(evidence: Evidence, has: Callable[[Side], bool], to_pass: str) -> Verd
 
 
 def _engine(evidence: Evidence) -> Verdict:
-    return _both(evidence, lambda s: bool(s.engine and is_pinned(s.engine)), "Run the sweep with a build that tells its commit or build number.")
+    return _both(
+        evidence, lambda s: bool(s.engine and is_pinned(s.engine)), "Run the sweep with a build that tells its commit or build number."
+    )
 
 
 def _artifact(evidence: Evidence) -> Verdict:

@@ -7,7 +7,7 @@ Input everywhere is `Evidence`: what the worksheet's run measured and what peopl
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -32,6 +32,7 @@ FIELDS = {
 }
 TYPED_FIELDS = ("suite", "fit", "failure_modes")
 SUITE_BAND = 10.0
+Score = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
 
 
 class Proposal(Record):
@@ -51,7 +52,7 @@ class SuiteScores(Record):
     """Scores of one side of a tool suite, typed in with a name."""
 
     suite: Name
-    scores: list[float] = Field(min_length=1, max_length=50)
+    scores: list[Score] = Field(min_length=1, max_length=50)
     band: float = Field(default=SUITE_BAND, ge=0, le=1000, allow_inf_nan=False)
 
 

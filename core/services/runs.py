@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from statistics import median
 from typing import Any
 
 from core.domain.forms import checked
+from core.domain.matrix import measured_cell
 from core.domain.run import ACTIVE, FINAL, PREPARING, RUN_ID, STOPPING, SweepRequest, short
+from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound
 from core.services.boxes import model_names
@@ -73,23 +77,70 @@ def get_run(house: House, run_id: str) -> dict[str, Any]:
 
 
 def show_run(house: House, run_id: str) -> dict[str, Any]:
-    """Everything the run page shows: {run, stages, cells, verdicts, preflight, finished, live}. One read of the store, no network."""
+    """Everything the run page shows, read from the store, no network.
+
+    {run, stages, repetitions, left_s, cells, figures, finished, preflight, verdicts, ready, exits, raw_files, live}
+    """
     run = get_run(house, run_id)
     events = house.store.runs.events(run_id)
+    bodies: dict[str, list[dict[str, Any]]] = {}
+    for event in events:
+        bodies.setdefault(event["kind"], []).append(event["body"])
+    stages, cells = stages_of(run, events), house.store.cells.of_run(run_id)
     return {
         "run": run,
-        "stages": stages_of(run, events),
-        "cells": house.store.cells.of_run(run_id),
-        "verdicts": [event["body"] for event in events if event["kind"] == "verdict"],
-        "preflight": next((event["body"] for event in events if event["kind"] == "preflight"), None),
-        "finished": next((event["body"] for event in events if event["kind"] == "run_finished"), None),
-        "ready": [event["body"] for event in events if event["kind"] == "server_ready"],
+        "stages": stages,
+        "repetitions": _repetitions(events),
+        "left_s": left_s(run, stages, events),
+        "cells": cells,
+        "figures": _figures(cells),
+        "verdicts": bodies.get("verdict", []),
+        "preflight": next(iter(bodies.get("preflight", [])), None),
+        "finished": next(iter(bodies.get("run_finished", [])), None),
+        "ready": bodies.get("server_ready", []),
+        "exits": bodies.get("server_exit", []),
+        "raw_files": house.store.runs.raw_files(run_id),
         "live": house.live.get(run_id, Live()),
     }
 
 
+def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Counted repetitions in the order they came: {number, stage, repetition, tok_s}."""
+    came = [event["body"] for event in events if event["kind"] == "sample" and event["body"]["counted"]]
+    return [
+        {"number": number, "stage": body["stage"]["name"], "repetition": body["repetition"], "tok_s": body["tok_s"]}
+        for number, body in enumerate(came, 1)
+    ]
+
+
+def _figures(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The run's cells as the matrix has them, with n_max and c."""
+    baselines = {cell["c"]: cell for cell in cells if cell["n_max"] == 0}
+    return [{**measured_cell(cell, baselines.get(cell["c"])), "n_max": cell["n_max"], "c": cell["c"]} for cell in cells]
+
+
+def left_s(run: dict[str, Any], stages: list[dict[str, Any]], events: list[dict[str, Any]]) -> float | None:
+    """Seconds until the end if every planned stage is measured, by what a repetition took so far, loads included; None at first."""
+    started = next((event["noted_at"] for event in events if event["kind"] == "stage_started"), None)
+    samples = [event for event in events if event["kind"] == "sample"]
+    if run["state"] in FINAL or started is None or len(samples) < 2:
+        return None
+    each = (samples[-1]["noted_at"] - started).total_seconds() / len(samples)
+    here = [event for event in samples if stages and event["body"]["stage"]["name"] == _current(stages)]
+    rest = sum(stage["repetitions"] + 1 for stage in stages if stage["state"] in ("now", "planned")) - len(here)
+    return each * max(rest, 0)
+
+
+def _current(stages: list[dict[str, Any]]) -> str | None:
+    return next((stage["name"] for stage in stages if stage["state"] == "now"), None)
+
+
 def stages_of(run: dict[str, Any], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stages as they stand: {name, n_max, c, kind, state: done | failed | now | planned, tok_s, accept_share, proposed}."""
+    """Stages as they stand; `speedup` and `verdict` are against the run's baseline at the same concurrency.
+
+    {name, n_max, c, kind, repetitions, state: done | failed | now | stopped | planned, tok_s, median_tok_s, speedup, verdict,
+    accept_share, proposed, reason}
+    """
     known: dict[str, dict[str, Any]] = {}
     for event in events:
         body = event["body"]
@@ -98,13 +149,29 @@ def stages_of(run: dict[str, Any], events: list[dict[str, Any]]) -> list[dict[st
             known[stage["name"]] = {**stage, "state": "now", "tok_s": [], "accept_share": None, "proposed": None, "reason": ""}
         elif event["kind"] == "sample" and body["stage"]["name"] in known and body["counted"] and body["tok_s"] is not None:
             known[body["stage"]["name"]]["tok_s"].append(body["tok_s"])
-        elif event["kind"] == "stage_done":
+        elif event["kind"] == "stage_done" and body["stage"]["name"] in known:
             _close(known[body["stage"]["name"]], body)
-    if run["state"] in FINAL:
-        for stage in known.values():
-            stage["state"] = "stopped" if stage["state"] == "now" else stage["state"]
-        return list(known.values())
-    return list(known.values()) + _planned(run, known)
+    for stage in known.values():
+        _compare(stage, list(known.values()))
+        if run["state"] in FINAL and stage["state"] == "now":
+            stage["state"] = "stopped"
+    return list(known.values()) + ([] if run["state"] in FINAL else _planned(run, known))
+
+
+def _compare(stage: dict[str, Any], stages: list[dict[str, Any]]) -> None:
+    """Adds the median and, on a speculative arm, how it stands against the baseline so far."""
+    stage["median_tok_s"] = median(stage["tok_s"]) if stage["tok_s"] else None
+    off = [rate for one in stages if one["n_max"] == 0 and one["c"] == stage["c"] for rate in one["tok_s"]]
+    ratio, verdict = _against(tuple(stage["tok_s"]), tuple(off)) if stage["n_max"] else (None, None)
+    stage["speedup"], stage["verdict"] = ratio, verdict
+
+
+@lru_cache(maxsize=512)
+def _against(rates: tuple[float, ...], off: tuple[float, ...]) -> tuple[float | None, str | None]:
+    """Kept, since the page asks every second and the exact test of 8 against 16 repetitions takes a while."""
+    found = compare(rates, off)
+    words = {ABOVE: "wins", BELOW: "loses", TOO_FEW: None}
+    return found.ratio, words.get(found.verdict, "no-difference")
 
 
 def _close(stage: dict[str, Any], body: dict[str, Any]) -> None:
@@ -128,8 +195,10 @@ def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]
         if stage.kind == "production":
             came = any(one["kind"] == "production" and (one["n_max"] == 0) == (stage.n_max == 0) for one in known.values())
         if not came:
+            only = f"only if n={stage.n_max - 1} pays" if stage.kind == "step" and stage.n_max > 1 else ""
             rest.append({"name": name, "n_max": stage.n_max, "c": stage.c, "kind": stage.kind, "state": "planned", "tok_s": [],
-                         "accept_share": None, "proposed": None, "reason": "", "repetitions": stage.repetitions})  # fmt: skip
+                         "median_tok_s": None, "speedup": None, "verdict": None, "accept_share": None, "proposed": None, "reason": only,
+                         "repetitions": stage.repetitions})  # fmt: skip
     return rest
 
 

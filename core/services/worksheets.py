@@ -7,10 +7,11 @@ from typing import Any
 
 from core.domain.forms import Name, Record, Sentence, checked
 from core.domain.gates import flips_at_production, gates_of, suggestion_of
+from core.domain.matrix import measured_price
 from core.domain.recipe import unwanted_differences
 from core.domain.run import DONE, FINAL
 from core.domain.sweep import winner_of
-from core.domain.worksheet import FIELDS, TYPED_FIELDS, Evidence, Proposal, Side, SuiteScores, fields_of
+from core.domain.worksheet import FIELDS, TYPED_FIELDS, Evidence, Proposal, Side, SuiteScores, fields_of, value
 from core.errors import InvalidInput, NotFound
 from core.formats.version import read_version
 from core.services.boxes import model_names
@@ -26,10 +27,17 @@ class Note(Record):
     by: Name
 
 
-def propose(house: House, values: dict[str, Any], *, who: str) -> str:
-    """Opens a worksheet for “turn on MTP for …”; returns its id. Raises InvalidInput, NotFound."""
-    proposal = checked(Proposal, values)
-    checked(Note, {"text": "", "by": who})
+def new_worksheet_id() -> str:
+    """Minted when the form is shown, so that a second click opens the same worksheet."""
+    return f"w-{secrets.token_hex(4)}"
+
+
+def propose(house: House, values: dict[str, Any], *, who: str, worksheet_id: str | None = None) -> str:
+    """Opens a worksheet for “turn on MTP for …”; returns its id. One that is there already stays. Raises InvalidInput, NotFound."""
+    worksheet_id = worksheet_id or new_worksheet_id()
+    if house.store.worksheets.get(worksheet_id):
+        return worksheet_id
+    proposal = _checked_with_name(values, who)
     box = house.box(proposal.box_id)
     house.workload(proposal.workload_id)
     known = model_names(house, box)
@@ -37,16 +45,40 @@ def propose(house: House, values: dict[str, Any], *, who: str) -> str:
         raise NotFound("model", proposal.model, known)
     if box.engine(proposal.engine_id) is None:
         raise NotFound("engine", proposal.engine_id, [engine.id for engine in box.engines])
-    worksheet_id = f"w-{secrets.token_hex(4)}"
     row = {
         "worksheet_id": worksheet_id,
         "title": proposal.title,
         "body": proposal.model_dump(),
-        "created_by": who,
+        "created_by": who.strip(),
         "created_at": house.clock.now(),
     }
     house.store.worksheets.insert(row)
     return worksheet_id
+
+
+def _checked_with_name(values: dict[str, Any], who: str) -> Proposal:
+    """The proposal; problems of the form and of the name come together."""
+    problems: dict[str, str] = {}
+    for model, given in ((Proposal, values), (Note, {"text": "", "by": who})):
+        try:
+            checked(model, given)
+        except InvalidInput as error:
+            problems |= error.problems
+    if problems:
+        raise InvalidInput(problems)
+    return checked(Proposal, values)
+
+
+def list_worksheets(house: House) -> list[dict[str, Any]]:
+    """Every worksheet, newest first, with its newest run and its decision: {worksheet, run, decision}; None where there is none."""
+    newest: dict[str, dict[str, Any]] = {}
+    for run in house.store.runs.find():
+        newest.setdefault(run["worksheet_id"] or "", run)
+    decided = {entry["worksheet_id"]: entry for entry in house.store.decisions.all()}
+    return [
+        {"worksheet": row, "run": newest.get(row["worksheet_id"]), "decision": decided.get(row["worksheet_id"])}
+        for row in house.store.worksheets.all()
+    ]
 
 
 def get_worksheet(house: House, worksheet_id: str) -> dict[str, Any]:
@@ -125,24 +157,33 @@ def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max:
 
 
 def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None) -> dict[str, Any]:
-    """What the worksheet page shows: {worksheet, fields, gates, suggestion, steps, flips, runs, decisions, run_id, drifted, stop}."""
+    """What its page shows: {worksheet, fields, gates, suggestion, steps, candidate_n, flips, price, runs, decisions, run_id, …}."""
     worksheet = get_worksheet(house, worksheet_id)
-    evidence = evidence_of(house, worksheet, owner=owner)
+    decisions = [one for one in house.store.decisions.all() if one["worksheet_id"] == worksheet_id]
+    evidence = evidence_of(house, worksheet, owner=decisions[-1]["owner"] if decisions else owner)
+    fields = fields_of(evidence)
+    if decisions:
+        fields = [{**row, **_decided(decisions[-1])} if row["key"] == "decision" else row for row in fields]
     shares = evidence.candidate.per_position
     return {
         "worksheet": worksheet,
-        "fields": fields_of(evidence),
+        "fields": fields,
         "gates": gates_of(evidence),
         "suggestion": suggestion_of(evidence, last_position=shares[-1] if shares else None),
         "steps": evidence.steps,
         "candidate_n": evidence.candidate.n_max,
         "flips": flips_at_production(evidence),
+        "price": measured_price(evidence.candidate.single or {"n_max": 0}, evidence.baseline.single),
         "runs": house.store.runs.find(worksheet_id=worksheet_id),
-        "decisions": [one for one in house.store.decisions.all() if one["worksheet_id"] == worksheet_id],
+        "decisions": decisions,
         "run_id": evidence.run_id,
         "drifted": evidence.drifted,
         "stop": evidence.stop,
     }
+
+
+def _decided(entry: dict[str, Any]) -> dict[str, Any]:
+    return {"candidate": value(entry["verdict"], provenance="typed", typed_by=entry["owner"]), "state": "ok"}
 
 
 def is_running(view: dict[str, Any]) -> bool:
@@ -161,6 +202,8 @@ def type_text(house: House, worksheet_id: str, field: str, side: str, text: str,
     note = checked(Note, {"text": text, "by": by})
     if side != "note" and field not in TYPED_FIELDS[1:]:
         raise InvalidInput({"field": "is filled from runs; add a note instead."})
+    if side != "note" and not note.text:
+        raise InvalidInput({"text": "is needed."})
     _add(house, worksheet_id, field, side, note.text, by)
 
 
