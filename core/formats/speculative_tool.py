@@ -75,7 +75,8 @@ class ToolFacts:
             steps, a = price.steps_taken(n, accepted), price.tokens_per_step(n, accepted)
         base_tps = 1000 * self.base[1] / self.base[0] if self.base else None
         base_n = self.base[1] + 1 if self.base else None  # a run decodes one token after the first
-        speedup = ratio(tps, base_tps)
+        rate = ratio(n, self.values.get("seconds"))  # three printed digits are too few for a ratio
+        speedup = ratio(rate if rate is not None else tps, base_tps)
         share = self.values.get("accept_share")
         return {
             "n_draft": self.values.get("n_draft"),

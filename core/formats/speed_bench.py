@@ -1,4 +1,4 @@
-"""speed_bench.py: the saved JSON (summary by category and `overall`) and the comparison. Rates are means per request, acceptance is pooled."""
+"""speed_bench.py: the saved JSON (summary by category and `overall`) and the comparison. Rates are means, acceptance is pooled."""
 
 from __future__ import annotations
 

@@ -24,6 +24,10 @@ class Table:
         lowered = [cell.lower() for cell in self.header]
         return next((lowered.index(name.lower()) for name in names if name.lower() in lowered), None)
 
+    def has(self, name: str) -> bool:
+        """Whether a column of that name stands in the header."""
+        return self.column(name) is not None
+
 
 def cells_of(text: str) -> list[str]:
     """The cells of one row, trimmed."""

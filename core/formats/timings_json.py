@@ -1,4 +1,4 @@
-"""The timings object of a server's reply: bare, in a reply, or in a stream of `data:` lines. No draft keys: no draft, not zero acceptance."""
+"""The timings object of a server's reply: bare, in a reply, or in a stream of `data:` lines. No draft keys means no draft."""
 
 from __future__ import annotations
 
