@@ -20,6 +20,7 @@ _FORMS = tuple(
         rf"build=(?P<number>\d+) commit=\"{_HASH}\"",
         rf"\bbuild\"?[:=] ?(?P<number>\d+),? ?\"?commit\"?[:=] ?\"{_HASH}\"",
         rf"\bb(?P<number>\d{{3,6}})-{_HASH}\b",
+        r"version: (?P<number>\d+) \((?P<commit>)\d+(?:\.\d+)+\)",  # a wheel's own version stands where the commit would
     )
 )
 
@@ -30,7 +31,7 @@ def build_of(line: str) -> tuple[int | None, str | None, int] | None:
         found = form.search(line)
         if found:
             number = count(found["number"])
-            return (number if number is not None and number > 1 else None), found["commit"], index
+            return (number if number is not None and number > 1 else None), found["commit"] or None, index
     return None
 
 

@@ -12,6 +12,7 @@ from core.formats.load_log import read_placement
 from core.ports.store import Batch
 from core.services.journal import Page, when
 
+PLACEMENT_IDENTITY = ("state", "layers_offloaded", "layers_total", "host_mib", "n_cpu_moe")
 ENVELOPE = ("seq", "kind", "wall", "mono_ns", "boot_id", "prev", "sha")
 
 
@@ -45,12 +46,12 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
 def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes | None) -> None:
     number = body["server"]
     start = context.starts[number]
-    placement = placement_of(log, start["argv"])
+    placement = placement_of(log, start["argv"], no_gpu=context.preflight.get("gpus", {}).get("state") == "none")
     build, commit = version.read_version(context.preflight.get("engine", {}).get("version_text", ""))
     recipe = recipe_of(
         engine={"kind": "llama.cpp", "build": build, "commit": commit},
         artifact_sha256=context.preflight.get("artifact", {}).get("sha256"),
-        placement=placement,
+        placement={key: placement.get(key) for key in PLACEMENT_IDENTITY},
         asked=context.spec["asked"],
         n_max=start["n_max"],
         slots=start["c"],
@@ -71,7 +72,7 @@ def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes
     )
 
 
-def placement_of(log: bytes | None, argv: list[str]) -> dict[str, Any]:
+def placement_of(log: bytes | None, argv: list[str], *, no_gpu: bool = False) -> dict[str, Any]:
     """Placement read back from a load log: state resident | spilled | host-only | unknown, a label, MiB by side."""
     if log is None:
         return {"state": "unknown", "label": "unknown: the load log was not fetched"}
@@ -83,9 +84,10 @@ def placement_of(log: bytes | None, argv: list[str]) -> dict[str, Any]:
         "host_mib": found.host_mib,
         "device_mib": found.device_mib,
         "host_share": found.host_share,
+        "mapped_span_mib": found.mapped_span_mib,
         "n_cpu_moe": cpu_moe,
     }
-    if found.host_only:
+    if found.host_only or no_gpu:
         return {"state": "host-only", "label": "host only (no GPU)", **more}
     if found.spilled is None:
         return {"state": "unknown", "label": f"unknown: {found.reason}", **more}
@@ -93,7 +95,8 @@ def placement_of(log: bytes | None, argv: list[str]) -> dict[str, Any]:
         return {"state": "resident", "label": "zero spill", **more}
     share = f" ({found.host_share:.0%} of weights)" if found.host_share is not None else ""
     layers = f"{cpu_moe} layers' experts, " if cpu_moe else ""
-    return {"state": "spilled", "label": f"{layers}{found.host_mib:.0f} MiB on the host{share}", **more}
+    size = f"{found.host_mib:.0f} MiB" if found.host_mib is not None else "weights"
+    return {"state": "spilled", "label": f"{layers}{size} on the host{share}", **more}
 
 
 def _asked_number(argv: list[str], flags: tuple[str, ...]) -> int | None:

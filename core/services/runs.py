@@ -6,7 +6,7 @@ from functools import lru_cache
 from statistics import median
 from typing import Any
 
-from core.domain.forms import checked
+from core.domain.forms import Name, Record, checked
 from core.domain.matrix import measured_cell
 from core.domain.run import ACTIVE, FINAL, PREPARING, RUN_ID, STOPPING, SweepRequest, short
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
@@ -14,6 +14,12 @@ from core.domain.sweep import possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound
 from core.services.boxes import model_names
 from core.services.house import House, Live
+
+
+class Asker(Record):
+    """Who asks for a run; the name travels to the box."""
+
+    by: Name
 
 
 def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) -> bool:
@@ -25,6 +31,7 @@ def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) ->
         raise InvalidInput({"run_id": "has to be 32 hex digits."})
     if house.store.runs.get(run_id):
         return False
+    who = checked(Asker, {"by": who}).by
     request = checked(SweepRequest, values)
     _refuse_unknown(house, request)
     request.plan(is_moe=True, placement="unknown")
@@ -64,7 +71,8 @@ def stop_run(house: House, run_id: str, *, who: str) -> None:
     run = get_run(house, run_id)
     if run["state"] in FINAL or run["cancel_at"]:
         return
-    house.store.runs.set_state(run_id, state=STOPPING, cancel_by=who, cancel_at=house.clock.now(), note="Stop was asked for.")
+    name = "".join(ch if ch.isprintable() else " " for ch in who).strip(" -")[:80] or "somebody"  # a stop is never refused for a name
+    house.store.runs.set_state(run_id, state=STOPPING, cancel_by=name, cancel_at=house.clock.now(), note="Stop was asked for.")
     house.wake.set()
 
 

@@ -1,0 +1,49 @@
+# make run: set-up and app.  make test: set-up and all tests.  The rest is for developers.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8501
+
+.PHONY: run test check bench soak chaos shots clean
+
+run: $(VENV)/.run-ready
+	$(BIN)/streamlit run app.py --server.address 127.0.0.1 --server.port $(PORT)
+
+test: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.needs
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev-ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.benchmarks
+
+soak: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.needs
+	$(BIN)/python -m pytest -m soak
+
+chaos: soak
+
+shots: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.needs
+	$(BIN)/python -m tests.browser.shots
+
+$(VENV)/.made:
+	$(PYTHON) -c "import sys; sys.exit('Python 3.11 or newer is needed, this is %d.%d. Set PYTHON=…' % sys.version_info[:2] if sys.version_info < (3, 11) else 0)"
+	$(PYTHON) -m venv $(VENV) || { echo "The venv module is missing: apt-get install python3-venv"; exit 1; }
+	touch $@
+
+$(VENV)/.run-ready: requirements.txt | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $(VENV)/.run-ready $@
+
+clean:
+	rm -rf $(VENV) build
