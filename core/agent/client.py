@@ -15,6 +15,7 @@ from core.agent.watch import Watch
 _MAX_LINE = 4 << 20
 _MAX_LINES = 2000000
 _ERROR_BYTES = 4096
+_SLACK_S = 5.0  # `converse` ends a request that is late; the socket's own limit is the second net
 ENDED_EARLY = "the request took longer than its limit"
 
 
@@ -46,7 +47,7 @@ class Stream(threading.Thread):
     def __init__(self, door: Door, route: str, body: dict[str, Any], limit_s: float) -> None:
         super().__init__(name="stream", daemon=True)
         self._door, self._route, self._body = door, route, body
-        self._connection = http.client.HTTPConnection("127.0.0.1", door.port, timeout=limit_s)
+        self._connection = http.client.HTTPConnection("127.0.0.1", door.port, timeout=limit_s + _SLACK_S)
         self._socket = None  # type: socket.socket | None
         self._text = hashlib.sha256()
         self._gave_up = ""

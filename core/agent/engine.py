@@ -19,9 +19,10 @@ from core.agent.logpump import LogPump
 from core.agent.shutdown import end_family, end_group
 from core.agent.watch import Watch
 
+NOBODY, OURS, FOREIGN, UNKNOWN = "nobody", "ours", "foreign", "unknown"
 KEY_VARIABLE = "LLAMA_API_KEY"
 LOG_TAIL = 4096
-_LISTEN_EVERY_S, _HEALTH_EVERY_S = 0.05, 0.25
+_LISTEN_EVERY_S, _HEALTH_EVERY_S = 0.03, 0.1
 
 # Runs between fork and exec in a process of its own: the kernel ends the engine when the agent dies, whatever kills it, and
 # under memory pressure takes the engine first, so that the agent can still report it.
@@ -135,12 +136,13 @@ class Engine:
             time.sleep(0.02)
         return True
 
-    def is_ours(self) -> bool | None:
-        """Whether every listener on the port belongs to this engine; None where the kernel does not say, False also for none."""
+    def listener(self) -> str:
+        """Who listens on the port: nobody, ours (every listener belongs to this engine), foreign, or unknown (the kernel does not say)."""
         found = proc.listening(self.port)
         if not found:
-            return False if os.path.exists(proc.PROC + "/net/tcp") else None
-        return found <= proc.sockets_of([self.pid] + [item.pid for item in proc.descendants(self.pid)])
+            return NOBODY if os.path.exists(proc.PROC + "/net/tcp") else UNKNOWN
+        own = proc.sockets_of([self.pid] + [item.pid for item in proc.descendants(self.pid)])
+        return OURS if found <= own else FOREIGN
 
     def wait_ready(self, limit_s: float, watch: Watch) -> float:
         """Seconds until it was healthy. Raises LoadFailed, ForeignPort, Stopped, OutOfTime."""
@@ -166,19 +168,20 @@ class Engine:
 
     def _listens(self) -> bool:
         """Nothing is sent to the port before a process of ours listens there."""
-        ours = self.is_ours()
-        if ours is False and proc.listening(self.port):
+        found = self.listener()
+        if found == FOREIGN:
             raise ForeignPort()
-        return ours is not False
+        return found != NOBODY
 
     def _must_be_ours(self) -> None:
         """The engine knows its key and its name; a stranger that took the port does not."""
-        if self.is_ours() is False:
+        found = self.listener()
+        if found == FOREIGN:
             raise ForeignPort()
         if self._has_key and self.door.get("/props", key="not-the-key")[0] == 200:
             raise ForeignPort()
         if self._added["alias"]:
-            status, body = self.door.get("/v1/models", key="" if self.is_ours() is None else None)
+            status, body = self.door.get("/v1/models", key=None if found == OURS else "")
             if status == 200 and self.alias.encode("ascii") not in body:
                 raise ForeignPort()
 

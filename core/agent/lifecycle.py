@@ -7,13 +7,14 @@ import select
 import signal
 import sys
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.agent import leftovers, locks, proc
 from core.agent.files import Refused, open_private, read_object, run_folder, write_json
 from core.agent.journal import Journal, is_finished
-from core.agent.run import Run
-from core.agent.spec import Spec, read_spec
+
+if TYPE_CHECKING:
+    from core.agent.spec import Spec
 
 _START_WAIT_S = 15.0
 _STARTED = b"started"
@@ -36,6 +37,8 @@ def start(root: str, run_id: str, agent_sha: str | None) -> dict[str, Any]:
 def _start(root: str, folder: str, run_id: str, agent_sha: str | None, door_fd: int) -> dict[str, Any]:
     if leftovers.read_agent(folder) or is_finished(folder):
         return {"answer": "already", "finished": is_finished(folder)}
+    from core.agent.spec import read_spec  # asking for a state is the common case and should not compile the whole agent
+
     spec = read_spec(folder, run_id)
     lock_fd = locks.take_box(root, run_id)
     if lock_fd is None:
@@ -89,6 +92,8 @@ def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         proc.become_subreaper()
+        from core.agent.run import Run
+
         run = Run(root, folder, spec, lock_fd, agent_sha)
         try:
             run.open()

@@ -11,7 +11,6 @@ from typing import Any
 
 from core.agent import lifecycle
 from core.agent.files import Refused
-from core.agent.probe import probe
 
 FRAME = "@@draftledger "
 VERBS = ("probe", "start", "state", "cancel", "reap")
@@ -39,6 +38,8 @@ def _answer(root: str, verb: str, run_id: str, who: str) -> dict[str, Any]:
     if os.stat(root).st_uid != os.geteuid():
         raise Refused("The box's folder belongs to another user.")
     if verb == "probe":
+        from core.agent.probe import probe
+
         return probe(root, _own_sha256())
     if verb == "start":
         return lifecycle.start(root, run_id, _own_sha256())

@@ -11,7 +11,8 @@ from statistics import median
 from typing import Any
 
 from core.agent import proc
-from core.agent.engine import Engine, ForeignPort, LoadFailed
+from core.agent.client import ENDED_EARLY
+from core.agent.engine import FOREIGN, Engine, ForeignPort, LoadFailed
 from core.agent.files import write_json
 from core.agent.heartbeat import Heartbeat
 from core.agent.journal import DiskFull, Journal
@@ -42,7 +43,6 @@ class Run:
         self._done = []  # type: list[Measured]
         self._codes = {}  # type: dict[int, str]
         self._servers = 0
-        self._left = set()  # type: set[int]
         me = proc.look(os.getpid())
         self._agent = {"pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(), "engines": []}  # type: dict[str, Any]
 
@@ -188,7 +188,7 @@ class Run:
         self._journal.append("server_ready", server=engine.number, load_s=load_s, log_bytes=log_bytes, props=engine.props())
 
     def _end(self, engine: Engine) -> None:
-        self._left |= set(engine.stop(self._spec.limits.grace_s))
+        engine.stop(self._spec.limits.grace_s)  # what could not be ended is looked for again, and named, at the end of the run
         self._journal.append("server_exit", **engine.exit_facts())
 
     def _repeat(self, stage: Stage, engine: Engine, samples: list[dict[str, Any]]) -> None:
@@ -205,12 +205,12 @@ class Run:
 
     def _one(self, meter: Meter, stage: Stage, engine: Engine, repetition: int, attempt: int) -> dict[str, Any]:
         self._beat.set(phase="measuring" if repetition else "warming up", repetition=repetition)
-        if engine.is_ours() is False and not engine.died(1.0):
+        if engine.listener() == FOREIGN:
             raise StageFailed("port", "Another program listens on the engine's port.")
         sample = meter.sample(repetition, attempt)
         self._journal.append("sample", stage=shown(stage), **sample)
         self._beat.set(tok_per_s=sample["tok_s"])
-        if sample["status"] == "failed" and engine.died(1.0):
+        if was_cut(sample) and engine.died(1.0):
             raise StageFailed("engine_died", "The engine ended during repetition %d (%s)." % (repetition, engine.how_it_ended()))
         return sample
 
@@ -228,6 +228,11 @@ class Run:
         )  # fmt: skip
         self._journal.close()
         self._beat.stop("finished")
+
+
+def was_cut(sample: dict[str, Any]) -> bool:
+    """Whether a connection broke: then the engine may be gone, a moment before the kernel says so."""
+    return any(answer["error"] not in (None, ENDED_EARLY) and answer["http_status"] in (None, 200) for answer in sample["streams"])
 
 
 def shown(stage: Stage) -> dict[str, Any]:

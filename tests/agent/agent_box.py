@@ -12,13 +12,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from core.agent import journal, proc
+from core.agent import journal, leftovers, proc
 from core.remote.agent_bundle import build
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "scripted_engine.py"
@@ -109,7 +107,7 @@ class Box:
 
     def ended(self, number: int = 1) -> list[dict[str, Any]]:
         wait_for(lambda: self.last(number).get("kind") == "run_finished", "the run to finish")
-        wait_for(lambda: not self.verb("state", run_id_of(number))["alive"], "the agent to go")
+        wait_for(lambda: not self.is_alive(number), "the agent to go")
         events = self.events(number)
         check_chain(events)
         return events
@@ -149,14 +147,18 @@ class Box:
     def agent_pid(self, number: int = 1) -> int:
         return int(json.loads((self.folder(number) / "agent.json").read_text())["pid"])
 
+    def is_alive(self, number: int = 1) -> bool:
+        return leftovers.is_alive(leftovers.read_agent(str(self.folder(number))))
+
     def clear_up(self) -> None:
         for number in self.numbers:
             for item in proc.tagged(run_id_of(number)):
                 with contextlib.suppress(OSError):
                     os.kill(item.pid, signal.SIGKILL)
-            if self.verb("state", run_id_of(number))["alive"]:
+            if self.is_alive(number):
                 os.kill(self.agent_pid(number), signal.SIGKILL)
-        self.verb("reap")
+        for pid in [pid for fact in self.facts() for pid in [fact["pid"], *fact["daemons"]] if proc.look(pid)]:
+            os.kill(pid, signal.SIGKILL)
 
 
 def arm(n_max: int, c: int) -> dict[str, Any]:
@@ -186,10 +188,3 @@ def check_chain(events: list[dict[str, Any]]) -> None:
         previous = event["sha"]
     assert events[-1]["kind"] == "run_finished"
     assert events[-1]["events"] == len(events)
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    found = Box(tmp_path / "box")
-    yield found
-    found.clear_up()

@@ -11,6 +11,7 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   no_draft, draft_when_off, cached, short      what the timings say
   stall             the stream stops in the middle and never ends
   ignore_term, daemons                         ignore SIGTERM; start this many children in sessions of their own
+  name              what the server calls itself, whatever it was told
   noise             bytes of rubbish printed at start
   facts             file that gets one JSON line a start: pid, argv, port, key, daemons
 """
@@ -110,7 +111,7 @@ class Handler(BaseHTTPRequestHandler):
             ok = engine.healthy()
             return self._send(200 if ok else 503, {"status": "ok"} if ok else {"error": {"message": "Loading model", "code": 503}})
         if self.path == "/v1/models":
-            return self._send(200, {"data": [{"id": engine.given.alias or engine.given.model}]})
+            return self._send(200, {"data": [{"id": engine.script.get("name") or engine.given.alias or engine.given.model}]})
         if self._refused():
             return None
         if self.path == "/props":
@@ -133,6 +134,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.engine.requests >= script.get("die_after", 1 << 30):
             sys.stderr.write("terminate called after throwing an instance of 'std::bad_alloc'\n")
             os.kill(os.getpid(), signal.SIGABRT)
+            time.sleep(60)  # the signal may end the process through another thread, a moment later
         if script.get("http"):
             return self._send(script["http"], {"error": {"message": "slot unavailable", "code": script["http"]}})
         if script.get("nonsense"):
