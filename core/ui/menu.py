@@ -15,7 +15,6 @@ class Entry:
     section: str
     name: str
     title: str
-    icon: str
     is_hidden: bool = False
 
     @property
@@ -25,17 +24,17 @@ class Entry:
 
 
 ENTRIES = (
-    Entry("Overview", "home", "Home", "🏠"),
-    Entry("Bench", "runs", "Runs", "🏁"),
-    Entry("Bench", "propose", "Propose a change", "✍️"),
-    Entry("Bench", "boxes", "Boxes", "🖥️"),
-    Entry("Bench", "run", "Run", "🏁", is_hidden=True),
-    Entry("Results", "matrix", "Matrix", "🔢"),
-    Entry("Results", "receipt", "Receipt", "🧾", is_hidden=True),
-    Entry("Results", "price", "Price explorer", "⚖️"),
-    Entry("Review", "worksheets", "Worksheets", "📋"),
-    Entry("Review", "worksheet", "Worksheet", "📋", is_hidden=True),
-    Entry("Review", "ledger", "Ledger", "📒"),
+    Entry("Overview", "home", "Home"),
+    Entry("Bench", "runs", "Runs"),
+    Entry("Bench", "propose", "Propose a change"),
+    Entry("Bench", "boxes", "Boxes"),
+    Entry("Bench", "run", "Run", is_hidden=True),
+    Entry("Results", "matrix", "Matrix"),
+    Entry("Results", "receipt", "Receipt", is_hidden=True),
+    Entry("Results", "price", "Price explorer"),
+    Entry("Review", "worksheets", "Worksheets"),
+    Entry("Review", "worksheet", "Worksheet", is_hidden=True),
+    Entry("Review", "ledger", "Ledger"),
 )
 
 

@@ -17,7 +17,6 @@ for entry in ENTRIES:
     page = st.Page(
         entry.path,
         title=entry.title,
-        icon=entry.icon,
         url_path=None if entry.name == "home" else entry.name,
         default=entry.name == "home",
         visibility="hidden" if entry.is_hidden else "visible",

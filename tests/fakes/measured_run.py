@@ -136,7 +136,8 @@ def _sample(
     steps = steps_taken(tokens + 1, accepted or 0)
     row = {
         "run_id": writer.batch.run_id, "server": server, "recipe_id": recipe_id, "stage": stage["name"], "n_max": n_max, "c": c,
-        "repetition": repetition, "temperature": "warm" if repetition or rate is None else "cold", "counted": bool(repetition) and rate is not None,
+        "repetition": repetition, "temperature": "warm" if repetition or rate is None else "cold",
+        "counted": bool(repetition) and rate is not None,
         "kind": "real", "status": "failed" if rate is None else "ok", "reason": reason, "tok_per_s": rate,
         "client_tok_per_s": rate * 0.99 if rate and c == 1 else None, "ttft_ms": 81.4, "prefill_tok_per_s": 412.0, "wall_ms": 5000.0,
         "decode_tokens": tokens, "predicted_ms": 1000.0 * tokens / rate if rate else None, "prompt_n": 64, "prompt_ms": 155.0,

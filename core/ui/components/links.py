@@ -35,7 +35,9 @@ def worksheet_url(worksheet_id: str) -> str:
 
 def page_link(page: str, label: str, *, icon: str | None = None, help: str | None = None, **query: str) -> None:
     """A link that the keyboard reaches; `page` is the page's name in the menu list."""
-    st.page_link(entry(page).path, label=literal(label), icon=icon, help=literal(help) if help else None, query_params=query or None)
+    st.page_link(
+        entry(page).path, label=f":primary[{literal(label)}]", icon=icon, help=literal(help) if help else None, query_params=query or None
+    )
 
 
 def receipt_link(cell_id: str, label: str, *, help: str | None = None) -> None:

@@ -1,0 +1,59 @@
+"""Small line charts over the matrix: speed-up against spill, acceptance against n, step cost in plain steps against n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+import plotly.graph_objects as go
+
+PALETTE = ("#2166AC", "#B35806", "#5E3C99", "#1B7837", "#762A83", "#8C510A", "#01665E", "#C51B7D")
+PALETTE_DARK = ("#92C5DE", "#F1A340", "#B2ABD2", "#7FBF7B", "#C2A5CF", "#DFC27D", "#80CDC1", "#F1B6DA")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line; a y of None leaves a gap. `notes` are shown on hover beside the values."""
+
+    name: str
+    x: list[float]
+    y: list[float | None]
+    notes: list[str]
+
+
+def palette(dark: bool) -> tuple[str, ...]:
+    """Line colours that read on the theme's ground; the marker's form tells lines apart as well."""
+    return PALETTE_DARK if dark else PALETTE
+
+
+def line_figure(
+    series: list[Series], *, x_title: str, y_title: str, dark: bool, even: float | None = None, percent: bool = False
+) -> go.Figure:
+    """Lines with markers; `even` draws the level at which nothing is won or lost."""
+    figure = go.Figure()
+    for index, one in enumerate(series):
+        color = palette(dark)[index % len(PALETTE)]
+        figure.add_scatter(
+            x=one.x,
+            y=one.y,
+            name=escape(one.name),
+            mode="lines+markers",
+            line={"color": color, "width": 2},
+            marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9, "color": color},
+            customdata=[[escape(note)] for note in one.notes],
+            hovertemplate="%{customdata[0]}<extra></extra>",
+        )
+    if even is not None:
+        figure.add_hline(y=even, line={"dash": "dot", "width": 1, "color": "#8A929C"})
+    figure.update_xaxes(title={"text": x_title}, dtick=1 if x_title.startswith("n_max") else None, zeroline=False, fixedrange=True)
+    figure.update_yaxes(title={"text": y_title}, tickformat=".0%" if percent else None, zeroline=False, fixedrange=True)
+    figure.update_layout(
+        height=340,
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        dragmode=False,
+        showlegend=True,
+        legend={"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
+        hovermode="closest",
+    )
+    return figure

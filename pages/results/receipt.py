@@ -1,0 +1,50 @@
+"""Receipt of one cell: what it cost, why, and everything the figure rests on."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.services.matrix import receipt
+from core.ui.components import receipt as part
+from core.ui.components.computed import computed
+from core.ui.components.links import page_link
+from core.ui.guard import enter
+from core.ui.problem import shown
+from core.ui.state import CELL
+
+house = enter("Receipt", "Why this cell won or lost, and every sample, recipe, command and log behind the figure.")
+
+cell_id = st.query_params.get(CELL, "")
+if not cell_id:
+    st.info("No cell is chosen. Every figure of the matrix opens its receipt.")
+    page_link("matrix", "Go to the matrix")
+    st.stop()
+
+with shown():
+    view = receipt(house, cell_id)
+
+part.headline(view)
+left, right = st.columns(2)
+with left, st.container(border=True):
+    part.price_card(view)
+with right, st.container(border=True):
+    part.split_card(view)
+with right, st.container(border=True):
+    part.origin_card(view)
+with st.container(border=True):
+    part.samples_table(view)
+
+if view["kind"] == "measured":
+    command, log, resting = st.tabs(["Command", "Raw log", "Decisions resting on this cell"])
+    with command:
+        part.commands(view)
+    with log:
+        part.raw_logs(house, view)
+    with resting:
+        part.decisions(view)
+
+with st.container(border=True):
+    st.markdown("**What this does not show**")
+    part.not_shown(view)
+computed("inequality", "a", *(["published_a"] if view["kind"] == "published" else []), "h", "step", "break_even", "split", "noise")
+part.onward(view)

@@ -1,0 +1,52 @@
+"""Home: empty, filled, failing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from core.errors import BoxUnreachable
+from core.services.house import House
+from core.services.worksheets import propose
+from tests.fakes.measured_run import write_run
+from tests.pages.conftest import OpenPage, words
+
+
+def proposal(house: House, title: str) -> str:
+    values = {"title": title, "box_id": "this-machine", "engine_id": "embedded", "model": house.made_models[0]}
+    return propose(house, {**values, "workload_id": sorted(house.workloads)[0]}, who="Ada")
+
+
+def labels(at: object) -> str:
+    return "\n".join(link.proto.label for link in at.get("page_link"))  # type: ignore[attr-defined]
+
+
+def test_empty_home_offers_a_proposal(open_page: OpenPage) -> None:
+    at = open_page("home")
+    assert not at.exception
+    assert at.title[0].value == "Draftledger"
+    assert "Nothing waits." in words(at) and "Nothing is decided yet." in words(at)
+    assert at.button(key="home-propose").label == "Propose a change"
+
+
+def test_filled_home_names_open_gates_runs_and_the_best_cell(open_page: OpenPage, house: House) -> None:
+    worksheet_id = proposal(house, "Try **drafts**")
+    write_run(house, title="First sweep", created_at=house.clock.now(), worksheet_id=worksheet_id)
+    write_run(house, title="Still going", created_at=house.clock.now(), state="running")
+    at = open_page("home")
+    assert not at.exception
+    shown = labels(at).replace("\\", "")
+    assert "“First sweep”" in shown and "“Still going”" in shown
+    assert "Worksheet “Try **drafts**” misses" in shown
+    assert "Try \\*\\*drafts\\*\\*" in labels(at), "a title from outside must not be Markdown"
+    assert "26.3 tok/s · 1.18× ▲ at n_max 1" in shown
+
+
+def test_a_run_that_ended_long_ago_waits_for_nobody(open_page: OpenPage, house: House) -> None:
+    write_run(house, title="Long ago", created_at=house.clock.now() - timedelta(days=30))
+    assert "Long ago" not in labels(open_page("home"))
+
+
+def test_home_names_a_box_that_does_not_answer(open_page: OpenPage, house: House) -> None:
+    house.store.boxes.add_check("this-machine", BoxUnreachable("No route to host.").as_json(), ok=False, at=house.clock.now())
+    at = open_page("home")
+    assert "this machine did not answer" in labels(at) and "No route to host." in words(at)
