@@ -1,0 +1,96 @@
+"""One registered box: where it is, what its newest check found, the run that holds it, and a button that checks it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.domain.box import Box
+from core.domain.run import short
+from core.services.boxes import check_box
+from core.services.house import House
+from core.ui.components.errand import errand
+from core.ui.components.figures import ago, size
+from core.ui.components.links import run_link
+from core.ui.context import services
+from core.ui.problem import show_stored
+
+
+def box_card(house: House, row: dict[str, Any]) -> None:
+    """`row` as list_boxes gives it. Everything a box says is text."""
+    box, check = row["box"], row["check"]
+    job = f"check-{box.box_id}"
+    with st.container(border=True, key=f"box-{box.box_id}"):
+        words, button = st.columns([5, 1], vertical_alignment="center")
+        with words:
+            st.text(box.name)
+            st.caption("on this computer, no network" if box.kind == "local" else "over SSH")
+            if box.kind == "ssh":
+                st.text(f"{box.user}@{box.host}:{box.port} · host key {box.fingerprint}")
+        is_out = services().jobs.state(job) == "running"
+        if button.button("Check", key=f"check-{box.box_id}", disabled=is_out, width="stretch"):
+            start_check(house, box.box_id)
+            st.rerun()
+        if row["run"]:
+            run_link(row["run"]["run_id"], f"held by run {short(row['run']['run_id'])}: {row['run']['state']}")
+        else:
+            st.caption("free: no run of this app is on it")
+        if errand(job, "Asking the box what it has …") == "failed":
+            services().jobs.problem(job)  # what a person can act on is stored as a check; anything else is a defect and is raised here
+        _check(box, check)
+
+
+def start_check(house: House, box_id: str) -> None:
+    """Sends the errand; the answer is kept as a check."""
+    services().jobs.start(f"check-{box_id}", lambda: check_box(house, box_id))
+
+
+def _check(box: Box, check: dict[str, Any] | None) -> None:
+    if check is None:
+        st.text("Never checked. Press Check: it then lists Python, engine, models and GPU.")
+        return
+    st.caption(f"checked {ago(check['noted_at'])}")
+    if not check["ok"]:
+        show_stored(check["report"]["error"])
+        return
+    report = check["report"]
+    grid = st.grid(12, wrap=False, min_column_width=40, gap="xxsmall", key=f"facts-{box.box_id}")
+    for label, words in _facts(report):
+        with grid.cell(column_span=2):
+            st.caption(label)
+        with grid.cell(column_span=10):
+            st.text(words)
+
+
+def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+    facts = [("python", f"{report['python']} on {report['platform']}, {report['cpu_count']} CPUs, {_mib(report['memory_mib'])} memory")]
+    facts += [("engine", _engine(engine)) for engine in report["engines"]] or [("engine", "none registered")]
+    facts += [("model", _model(model)) for model in report["models"]] or [("model", "none found: check the path or folder of the models")]
+    return [*facts, ("GPU", _gpu(report["gpus"])), ("disk", f"{_mib(report['disk_free_mib'])} free")]
+
+
+def _mib(value: int | None) -> str:
+    return size(value * 2**20 if value is not None else None)
+
+
+def _engine(engine: dict[str, Any]) -> str:
+    if engine.get("error"):
+        return f"{engine['id']}: cannot be used: {engine['error']}"
+    lines = str(engine.get("version_text") or "").strip().splitlines()
+    return f"{engine['id']}: {lines[0] if lines else 'tells no version'}"
+
+
+def _model(model: dict[str, Any]) -> str:
+    if model.get("error"):
+        return f"{model['name']}: {model['error']}"
+    header = model.get("header") or {}
+    layers = header.get("nextn_predict_layers")
+    head = f"{layers} MTP layer{'s' if layers != 1 else ''}" if layers else "no MTP head named"
+    return f"{model['name']}: {size(model['size_bytes'])}, {header.get('architecture') or 'unknown architecture'}, {head}"
+
+
+def _gpu(gpus: dict[str, Any]) -> str:
+    if gpus["state"] == "present":
+        return "; ".join(f"{gpu['name']}, {_mib(gpu.get('memory_mib'))}, driver {gpu.get('driver') or 'unknown'}" for gpu in gpus["list"])
+    return f"{gpus['state']}: {gpus['why']}" if gpus.get("why") else gpus["state"]

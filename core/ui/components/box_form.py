@@ -1,0 +1,96 @@
+"""Adding a box in two steps: read its host key, then a person confirms the fingerprint. Only then is anything stored."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+import streamlit as st
+
+from core.domain.box import BoxForm
+from core.services.boxes import add_box, read_host_key
+from core.services.house import House
+from core.ui.components.box_card import start_check
+from core.ui.components.errand import errand
+from core.ui.components.field_problems import show_problems, told
+from core.ui.components.person import person
+from core.ui.context import services
+from core.ui.state import PENDING_BOX
+
+LABELS = {
+    "name": "Name",
+    "host": "Host",
+    "port": "Port",
+    "user": "User",
+    "key_path": "Key file on this computer",
+    "engine": "Engine path on the box",
+    "models": "Models on the box",
+    "python": "Python on the box",
+    "by": "Your name (in the menu)",
+}
+
+
+def box_form(house: House) -> None:
+    """Both steps. The errand of this tab has a key of its own."""
+    job = st.session_state.setdefault(PENDING_BOX, f"host-key-{secrets.token_hex(8)}")
+    values = _fields()
+    if values is not None:
+        services().jobs.forget(job)
+        services().jobs.start(job, lambda: read_host_key(house, values))
+    state = errand(job, "Asking the host for its key …")
+    if state == "failed":
+        problem = services().jobs.problem(job)
+        if problem:
+            show_problems(problem, LABELS)
+    elif state == "done":
+        _confirm(house, job)
+
+
+def _fields() -> dict[str, Any] | None:
+    """What was typed, when it was sent; the fields keep it."""
+    with st.form("box-form"):
+        left, right = st.columns(2)
+        with left:
+            name = st.text_input(LABELS["name"], key="box-name", placeholder="gpu-1")
+            host = st.text_input(LABELS["host"], key="box-host", placeholder="gpu-1.lab or 10.0.0.7")
+            port = st.number_input(LABELS["port"], value=22, step=1, key="box-port")
+            user = st.text_input(LABELS["user"], key="box-user")
+        with right:
+            key_path = st.text_input(LABELS["key_path"], key="box-key-path", placeholder="/home/me/.ssh/id_ed25519")
+            engine = st.text_input(LABELS["engine"], key="box-engine", placeholder="/opt/llama.cpp/llama-server")
+            models = st.text_input(LABELS["models"], key="box-models", placeholder="/models or /models/one.gguf")
+            python = st.text_input(LABELS["python"], value="python3", key="box-python")
+        if not st.form_submit_button("Read host key", key="read-host-key"):
+            return None
+    return {
+        "name": name,
+        "host": host,
+        "port": port,
+        "user": user,
+        "key_path": key_path,
+        "engine": engine,
+        "models": models,
+        "python": python,
+    }
+
+
+def _confirm(house: House, job: str) -> None:
+    form, key_line, fingerprint = services().jobs.result(job)
+    with st.container(border=True, key="confirm-box"):
+        _shown_key(form, key_line, fingerprint)
+        is_same = st.checkbox("The fingerprint is the one the box's admin gave me", key="fingerprint-is-same")
+        added = None
+        if st.button("Add box", type="primary", key="add-box", disabled=not is_same):
+            with told(LABELS):
+                added = add_box(house, form, key_line=key_line, fingerprint=fingerprint, who=person())
+    if added:
+        services().jobs.forget(job)
+        start_check(house, added.box_id)
+        st.toast("The box is added and is being checked.", icon="🖥️")
+        st.rerun()
+
+
+def _shown_key(form: BoxForm, key_line: str, fingerprint: str) -> None:
+    st.text(f"{form.name}: {form.user}@{form.host}:{form.port} shows this {key_line.split(maxsplit=1)[0]} host key:")
+    st.code(fingerprint, language=None)
+    st.caption("Compare it with what the box itself says: `ssh-keygen -lf` on its public host key. Nothing is stored yet.")

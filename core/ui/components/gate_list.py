@@ -1,0 +1,40 @@
+"""Gates as lines: pass, fail or missing, with what would turn them to pass; and the suggestion with its arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+_MARKS = {"pass": "✓ pass", "fail": "✕ fail", "missing": "○ missing"}
+
+
+def gate_list(gates: list[dict[str, Any]], *, key: str) -> None:
+    """Every gate."""
+    grid = st.grid(12, wrap=False, min_column_width=40, gap="xxsmall", key=key)
+    for gate in gates:
+        for span, words in ((2, _MARKS[gate["state"]]), (4, gate["label"]), (6, gate["to_pass"])):
+            with grid.cell(column_span=span):
+                st.text(words)
+
+
+def open_gates(gates: list[dict[str, Any]]) -> list[str]:
+    """Labels of the gates that do not pass."""
+    return [gate["label"] for gate in gates if gate["state"] != "pass"]
+
+
+def suggestion(view: dict[str, Any]) -> None:
+    """The computed suggestion; a person decides."""
+    found, price = view["suggestion"], view["price"]
+    with st.container(border=True, key="suggestion"):
+        action = found["action"]
+        st.text(
+            f"Suggestion: {action.upper()}" + (f", n_max={found['n_max']}" if found["n_max"] else "") if action else "No suggestion yet"
+        )
+        st.text(found["text"])
+        if price:
+            st.text(price.note + (f" Dominant cost: {price.dominant}." if price.dominant else ""))
+        still = open_gates(view["gates"])
+        st.caption(f"{len(still)} gates open" if still else "all gates pass")
+    if view["flips"]:
+        st.warning("At production concurrency the verdict differs from the one at a single stream. The production row decides.", icon="🔀")

@@ -1,0 +1,83 @@
+"""The form that opens a worksheet. Choices of engine and model follow the chosen box, so the fields are no closed form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.domain.box import Box
+from core.services.boxes import model_names
+from core.services.house import House
+from core.services.worksheets import new_worksheet_id
+from core.ui.components.links import page_link
+
+LABELS = {
+    "title": "Title",
+    "box_id": "Box",
+    "engine_id": "Engine",
+    "model": "Model",
+    "workload_id": "Workload",
+    "production_c": "Production concurrency",
+    "n_max": "Longest draft n_max",
+    "repetitions": "Repetitions",
+    "by": "Your name (in the menu)",
+}
+_AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"
+
+
+def propose_form(house: House) -> tuple[str, dict[str, Any]]:
+    """Draws the fields; returns the id minted for the coming worksheet and what stands in the fields."""
+    top, left, right = st.container(), *st.columns(2)
+    boxes = {box.box_id: box for box in house.store.boxes.all()}
+    with left:
+        box = boxes[st.selectbox(LABELS["box_id"], list(boxes), format_func=lambda one: boxes[one].name, key="propose-box")]
+        engine = st.selectbox(LABELS["engine_id"], [one.id for one in box.engines], key="propose-engine")
+        model = _model(house, box)
+        workload = st.selectbox(
+            LABELS["workload_id"], list(house.workloads), format_func=lambda one: _workload(house, one), key="propose-workload"
+        )
+    with right:
+        numbers = {
+            "production_c": st.number_input(
+                LABELS["production_c"], value=1, step=1, key="propose-concurrency", help="Streams at once in production, 1 to 64."
+            ),
+            "n_max": st.number_input(
+                LABELS["n_max"], value=3, step=1, key="propose-n-max", help="The sweep stops earlier when a longer draft does not pay."
+            ),
+            "repetitions": st.number_input(
+                LABELS["repetitions"], value=3, step=1, key="propose-repetitions", help="Warm repetitions of each arm, 3 to 8."
+            ),
+        }
+    _follow_model(model)
+    with top:
+        title = st.text_input(LABELS["title"], key="propose-title")
+    values = {"title": title, "box_id": box.box_id, "engine_id": engine or "", "model": model or "", "workload_id": workload, **numbers}
+    return st.session_state.setdefault(_NEW_ID, new_worksheet_id()), values
+
+
+def forget_new_id() -> None:
+    """The next showing of the form is for another worksheet."""
+    st.session_state.pop(_NEW_ID, None)
+
+
+def _model(house: House, box: Box) -> str | None:
+    names = model_names(house, box)
+    if not names:
+        st.info("No model is known on this box yet. Check the box: it then lists what it has.")
+        page_link("boxes", "Boxes", icon="🖥️")
+        return None
+    return st.selectbox(LABELS["model"], names, key="propose-model")
+
+
+def _workload(house: House, workload_id: str) -> str:
+    workload = house.workloads[workload_id]
+    return f"{workload.title} ({workload.max_tokens} tokens)"
+
+
+def _follow_model(model: str | None) -> None:
+    """The title names the model until somebody writes another one."""
+    title = f"Turn on MTP for {model}" if model else ""
+    if "propose-title" not in st.session_state or st.session_state["propose-title"] == st.session_state.get(_AUTO):
+        st.session_state["propose-title"] = title
+    st.session_state[_AUTO] = title

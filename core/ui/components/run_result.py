@@ -1,0 +1,76 @@
+"""What a finished run leaves: stop reason, winner, drift, cells with their receipts, raw logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.services.house import House
+from core.services.runs import read_raw
+from core.ui.components.cell_list import cell_list
+from core.ui.components.figures import size
+from core.ui.problem import shown
+
+_TAIL_LINES, _TAIL_CHARS = 40, 6000
+
+
+def run_result(house: House, view: dict[str, Any]) -> None:
+    """Everything below the stages once the run is over."""
+    finished = view["finished"]
+    if finished:
+        _verdict(finished)
+    if view["figures"]:
+        st.subheader("Cells", anchor=False)
+        cell_list(view["figures"], key="cells")
+    elif not finished:
+        st.info("This run measured nothing.")
+    _logs(house, view)
+
+
+def _verdict(finished: dict[str, Any]) -> None:
+    left, middle, right = st.columns(3)
+    with left, st.container(border=True):
+        st.caption("why no longer draft was tried")
+        st.text((finished.get("stop") or {}).get("text") or "The climb was not finished.")
+    with middle, st.container(border=True):
+        st.caption("winner")
+        st.text(_winner(finished.get("winner")))
+    with right, st.container(border=True):
+        st.caption("drift")
+        st.text(_drift(finished.get("drifted")))
+    if finished.get("left"):
+        st.warning("Processes of the engine could not be ended on the box: " + ", ".join(str(pid) for pid in finished["left"]))
+
+
+def _winner(winner: int | None) -> str:
+    if winner is None:
+        return "none: the baseline was not measured"
+    return f"n={winner}" if winner else "off: no n_max beats it beyond noise"
+
+
+def _drift(drifted: bool | None) -> str:
+    if drifted is None:
+        return "not known: the baseline was not measured twice"
+    return "drifted: the baseline moved, this run cannot support keep" if drifted else "none: the baseline held"
+
+
+def _logs(house: House, view: dict[str, Any]) -> None:
+    if view["exits"] and view["run"]["state"] != "done":
+        st.caption(f"Engine log, end of server-{view['exits'][-1]['server']}.log")
+        st.code(_tail(str(view["exits"][-1].get("log_tail", ""))), language=None, height=240)
+    names = [row["name"] for row in view["raw_files"]]
+    if not names:
+        return
+    name = st.selectbox("Raw engine log", names, index=None, placeholder="choose one to read it", key="raw-log")
+    if name:
+        with shown():
+            data = read_raw(house, view["run"]["run_id"], name)
+        st.download_button(
+            f"Download ({size(len(data))})", data, file_name=name, mime="text/plain", key="raw-log-download", on_click="ignore"
+        )
+        st.code(_tail(data[-_TAIL_CHARS:].decode("utf-8", "replace")), language=None, height=240)
+
+
+def _tail(text: str) -> str:
+    return "\n".join(text[-_TAIL_CHARS:].splitlines()[-_TAIL_LINES:]) or "(empty)"

@@ -1,0 +1,88 @@
+"""Propose a change: from fields to a worksheet."""
+
+from __future__ import annotations
+
+from core.services.house import House
+from core.ui.components.figures import literal
+from tests.pages.conftest import OpenPage, words
+
+HTML = "<script>alert(1)</script> **bold** [link](http://x) 😀"
+
+
+def _open(at, label="Open worksheet"):
+    return next(button for button in at.button if button.label == label)
+
+
+def test_defaults_propose_the_first_made_model(open_page: OpenPage, house: House) -> None:
+    at = open_page("propose", person="Ada")
+    assert at.text_input(key="propose-title").value == "Turn on MTP for made-dense"
+    assert at.selectbox(key="propose-model").options == ["made-dense", "made-moe"]
+    _open(at).click().run()
+    assert not at.exception
+    rows = house.store.worksheets.all()
+    assert [(row["title"], row["created_by"]) for row in rows] == [("Turn on MTP for made-dense", "Ada")]
+    assert rows[0]["body"]["n_max"] == 3 and rows[0]["body"]["repetitions"] == 3 and rows[0]["body"]["production_c"] == 1
+    assert at.title[0].value == "Worksheet"
+
+
+def test_title_follows_the_model_until_it_is_written(open_page: OpenPage, house: House) -> None:
+    at = open_page("propose", person="Ada")
+    at.selectbox(key="propose-model").set_value("made-moe").run()
+    assert at.text_input(key="propose-title").value == "Turn on MTP for made-moe"
+    at.text_input(key="propose-title").set_value("Mine").run()
+    at.selectbox(key="propose-model").set_value("made-dense").run()
+    assert at.text_input(key="propose-title").value == "Mine"
+
+
+def test_every_problem_is_told_at_once_and_nothing_is_lost(open_page: OpenPage, house: House) -> None:
+    at = open_page("propose")
+    at.text_input(key="propose-title").set_value("x" * 10_000)
+    at.number_input(key="propose-concurrency").set_value(-4)
+    at.number_input(key="propose-n-max").set_value(99)
+    at.number_input(key="propose-repetitions").set_value(0)
+    at.run()
+    _open(at).click().run()
+    said = words(at)
+    for sentence in (
+        "Title is too long (at most 200 characters).",
+        "Production concurrency has to be at least 1.",
+        "Longest draft n_max has to be at most 16.",
+        "Repetitions has to be at least 3.",
+        "Your name (in the menu) is needed.",
+        "Nothing was saved or started.",
+    ):
+        assert sentence in said
+    assert at.text_input(key="propose-title").value == "x" * 10_000
+    assert at.number_input(key="propose-concurrency").value == -4
+    assert house.store.worksheets.all() == []
+
+
+def test_an_empty_title_is_told(open_page: OpenPage, house: House) -> None:
+    at = open_page("propose", person="Ada")
+    at.text_input(key="propose-title").set_value("   ").run()
+    _open(at).click().run()
+    assert "Title is needed." in words(at)
+    assert house.store.worksheets.all() == []
+
+
+def test_html_is_kept_as_text(open_page: OpenPage, house: House) -> None:
+    at = open_page("propose", person=HTML)
+    at.text_input(key="propose-title").set_value(HTML).run()
+    _open(at).click().run()
+    assert not at.exception
+    (row,) = house.store.worksheets.all()
+    assert row["title"] == HTML and row["created_by"] == HTML
+    assert [element.value for element in at.subheader][0] == literal(HTML)
+    assert any(HTML in element.value for element in at.text)
+
+
+def test_two_clicks_open_one_worksheet(open_page: OpenPage, house: House) -> None:
+    from core.services.worksheets import propose
+
+    at = open_page("propose", person="Ada")
+    minted = at.session_state["new-worksheet-id"]
+    _open(at).click().run()
+    values = {**house.store.worksheets.all()[0]["body"]}
+    assert propose(house, values, who="Ada", worksheet_id=minted) == minted
+    assert len(house.store.worksheets.all()) == 1
+    assert "new-worksheet-id" not in at.session_state

@@ -1,0 +1,264 @@
+"""One worksheet: empty, running, filled; the sweep button, typed values, gates, decision."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.services.decisions import chain_problem
+from core.services.house import House
+from core.services.runs import stop_run
+from core.services.worksheets import propose, type_suite
+from tests.fakes.measured_run import write_run
+from tests.pages.conftest import OpenPage, words
+
+ASKED = {"title": "MTP for the lab", "box_id": "this-machine", "engine_id": "embedded", "model": "made-moe", "workload_id": "chat-short"}
+HTML = "<script>alert(1)</script> **b** 😀"
+GOOD = {"production": {1: [50, 51, 52], 0: [40, 41, 42]}}
+
+
+def _button(at, label):
+    return next(button for button in at.button if button.label == label)
+
+
+def _labels(at) -> list[str]:
+    return [button.label for button in at.button]
+
+
+def _texts(at) -> list[str]:
+    return [element.value for element in at.text]
+
+
+@pytest.fixture
+def sheet(house: House) -> str:
+    return propose(house, {**ASKED, "production_c": 4}, who="Ada")
+
+
+@pytest.fixture
+def priced(house: House, sheet: str) -> str:
+    """Measured at both concurrencies, suite scores typed in."""
+    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
+    for side, scores in (("baseline", [50.0, 52.0]), ("candidate", [48.0, 51.0])):
+        type_suite(house, sheet, side, {"suite": "tools", "scores": scores}, by="Bo")
+    return sheet
+
+
+def test_without_a_worksheet_and_with_an_unknown_one(open_page: OpenPage) -> None:
+    assert "No worksheet was named." in words(open_page("worksheet"))
+    at = open_page("worksheet", worksheet=HTML)
+    assert "Not found" in words(at) and not at.exception
+
+
+def test_empty_says_what_would_fill_each_value(open_page: OpenPage, sheet: str) -> None:
+    at = open_page("worksheet", worksheet=sheet)
+    assert not at.exception
+    said = [caption.value for caption in at.caption]
+    assert said.count("missing: run the sweep") == 14
+    assert said.count("missing: run the sweep, it ends at c=4") == 2
+    assert said.count("missing: type the scores in below") == 2
+    assert "0 of 14 filled · proposed by Ada" in "\n".join(_texts(at))
+    assert _texts(at).count("○ missing") == 12
+    assert "No suggestion yet" in _texts(at)
+    assert "Run sweep" in _labels(at)
+
+
+def test_run_sweep_starts_one_run_however_often_it_is_clicked(open_page: OpenPage, house: House, sheet: str) -> None:
+    at = open_page("worksheet", worksheet=sheet, person="Ada")
+    stale = _button(at, "Run sweep")
+    stale.click().run()
+    assert not at.exception
+    stale.click().run()
+    runs = house.store.runs.find(worksheet_id=sheet)
+    assert len(runs) == 1
+    assert (runs[0]["state"], runs[0]["requested_by"], runs[0]["request"]["production_c"]) == ("preparing", "Ada", 4)
+    assert "Run sweep" not in _labels(at)
+    assert any(link.proto.query_string == f"run={runs[0]['run_id']}" for link in at.get("page_link"))
+    assert "○ n=1" in _texts(at)
+
+
+def test_another_tab_is_told_that_the_box_is_busy(open_page: OpenPage, house: House, sheet: str) -> None:
+    other = propose(house, {**ASKED, "title": "other"}, who="Bo")
+    first, second = open_page("worksheet", worksheet=sheet, person="Ada"), open_page("worksheet", worksheet=other, person="Bo")
+    _button(first, "Run sweep").click().run()
+    _button(second, "Run sweep").click().run()
+    assert "The box is busy" in words(second) and "Nothing was started." in words(second)
+    assert "Run sweep" in _labels(second)
+    assert len(house.store.runs.find()) == 1
+
+
+def test_after_a_stopped_run_another_can_be_asked_for(open_page: OpenPage, house: House, sheet: str) -> None:
+    at = open_page("worksheet", worksheet=sheet, person="Ada")
+    _button(at, "Run sweep").click().run()
+    (run,) = house.store.runs.find()
+    stop_run(house, run["run_id"], who="Ada")
+    house.store.runs.set_state(run["run_id"], state="cancelled")
+    at.run()
+    assert any("cancelled" in link.proto.label for link in at.get("page_link"))
+    _button(at, "Run sweep").click().run()
+    assert len(house.store.runs.find()) == 2
+
+
+def test_a_sweep_needs_a_name(open_page: OpenPage, house: House, sheet: str) -> None:
+    at = open_page("worksheet", worksheet=sheet)
+    _button(at, "Run sweep").click().run()
+    assert "Your name (in the menu) is needed." in words(at)
+    assert house.store.runs.find() == []
+
+
+def test_filled_shows_ranges_with_doors(open_page: OpenPage, house: House, sheet: str) -> None:
+    run_id = write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
+    at = open_page("worksheet", worksheet=sheet)
+    assert not at.exception
+    texts = _texts(at)
+    for value in ("22.0–22.4 (6)", "26.1–26.5 (3)", "c=4: 40.0–42.0 (3)", "c=4: 50.0–52.0 (3)", "b10473 (abc1234)", "1.88 tokens per step"):
+        assert value in texts
+    doors = {link.proto.query_string for link in at.get("page_link")}
+    assert {f"cell={run_id}-0-1", f"cell={run_id}-1-1", f"cell={run_id}-1-4", f"run={run_id}"} <= doors
+    assert "Suggestion: KEEP, n_max=1" in texts
+    assert any("Dominant cost: verify." in text for text in texts)
+    assert texts.count("✓ pass") == 10 and texts.count("○ missing") == 2
+
+
+def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, sheet: str) -> None:
+    at = open_page("worksheet", worksheet=sheet, person="Bo")
+    at.text_input(key="suite-name").set_value(HTML)
+    at.text_input(key="suite-values").set_value("40, 47.5")
+    _button(at, "Save scores").click().run()
+    assert not at.exception
+    assert f"{HTML}: 40, 47.5" in _texts(at)
+    (entry,) = house.store.worksheets.entries(sheet)
+    assert (entry["side"], entry["value"]["scores"], entry["typed_by"]) == ("baseline", [40.0, 47.5], "Bo")
+
+
+@pytest.mark.parametrize(
+    ("scores", "sentence"),
+    [
+        ("", "Scores are needed"),
+        ("40, forty", "“forty” is none."),
+        ("nan", "Scores, number 1, has to be a number."),
+        ("1e99", "Scores, number 1, has to be at most 1000000.0."),
+        ("1 " * 60, "Scores"),
+        ("x" * 10_000, "is none."),
+    ],
+)
+def test_odd_scores_are_told_and_kept(open_page: OpenPage, house: House, sheet: str, scores: str, sentence: str) -> None:
+    at = open_page("worksheet", worksheet=sheet)
+    at.text_input(key="suite-name").set_value("y" * 10_000)
+    at.text_input(key="suite-values").set_value(scores)
+    _button(at, "Save scores").click().run()
+    assert not at.exception
+    assert sentence in words(at)
+    assert at.text_input(key="suite-name").value == "y" * 10_000 and at.text_input(key="suite-values").value == scores
+    assert house.store.worksheets.entries(sheet) == []
+
+
+def test_texts_and_notes_never_replace_a_value(open_page: OpenPage, house: House, sheet: str) -> None:
+    at = open_page("worksheet", worksheet=sheet, person="Bo")
+    at.selectbox(key="text-field").set_value("new failure modes")
+    at.text_area(key="text-value").set_value(HTML)
+    _button(at, "Save text").click().run()
+    assert HTML in _texts(at)
+    at.selectbox(key="text-field").set_value("note on n_max")
+    at.text_area(key="text-value").set_value("why so few?")
+    _button(at, "Save text").click().run()
+    assert "why so few?" in _texts(at)
+    at.text_area(key="text-value").set_value("z" * 10_000)
+    _button(at, "Save text").click().run()
+    assert "Text is too long (at most 2000 characters)." in words(at)
+    at.selectbox(key="text-field").set_value("fit, candidate")
+    at.text_area(key="text-value").set_value("  ")
+    _button(at, "Save text").click().run()
+    assert "Text is needed." in words(at)
+    assert len(house.store.worksheets.entries(sheet)) == 2
+
+
+def test_another_measured_n_can_stand_in_the_candidate_column(open_page: OpenPage, house: House, sheet: str) -> None:
+    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
+    at = open_page("worksheet", worksheet=sheet, person="Bo")
+    assert at.selectbox(key="candidate-n").value == 1
+    at.selectbox(key="candidate-n").set_value(2).run()
+    _button(at, "Show this n").click().run()
+    assert "21.4–21.8 (3)" in _texts(at)
+    assert "Suggestion: NARROW, n_max=1" in _texts(at)
+
+
+def test_keep_is_impossible_while_a_gate_is_open(open_page: OpenPage, house: House, sheet: str) -> None:
+    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
+    at = open_page("worksheet", worksheet=sheet, person="Ada")
+    at.radio(key="decision-verdict").set_value("keep").run()
+    assert _button(at, "Record decision").disabled
+    assert "Keep is not possible yet. Open gates: tool suite within noise or better" in _texts(at)
+    assert house.store.decisions.all() == []
+
+
+def test_a_gate_that_opens_behind_the_page_is_caught(open_page: OpenPage, house: House, priced: str) -> None:
+    at = open_page("worksheet", worksheet=priced, person="Ada")
+    at.radio(key="decision-verdict").set_value("keep").run()
+    button = _button(at, "Record decision")
+    assert not button.disabled
+    type_suite(house, priced, "candidate", {"suite": "tools", "scores": [1.0, 2.0]}, by="Cy")
+    button.click().run()
+    assert house.store.decisions.all() == []
+
+
+def test_keep_when_every_gate_passes(open_page: OpenPage, house: House, priced: str) -> None:
+    at = open_page("worksheet", worksheet=priced, person="Ada")
+    at.radio(key="decision-verdict").set_value("keep").run()
+    _button(at, "Record decision").click().run()
+    assert not at.exception
+    (entry,) = house.store.decisions.all()
+    assert (entry["verdict"], entry["action"], entry["owner"]) == ("keep", "keep", "Ada")
+    assert chain_problem(house) is None
+    assert "This is final" in words(at)
+    assert not {"Record decision", "Run sweep", "Save scores"} & set(_labels(at))
+    ledger = open_page("ledger")
+    assert "The chain holds." in words(ledger) and "1.24× ▲ at c=4" in _texts(ledger)
+
+
+def test_reject_needs_a_reason_and_an_owner(open_page: OpenPage, house: House, sheet: str) -> None:
+    at = open_page("worksheet", worksheet=sheet)
+    assert _button(at, "Record decision").disabled
+    at.radio(key="decision-verdict").set_value("reject").run()
+    _button(at, "Record decision").click().run()
+    assert "Owner is needed." in words(at)
+    at.text_input(key="decision-owner").set_value("Ada").run()
+    _button(at, "Record decision").click().run()
+    assert "Reason: A rejection needs a reason" in words(at)
+    at.text_area(key="decision-reason").set_value("r" * 10_000).run()
+    _button(at, "Record decision").click().run()
+    assert "Reason is too long (at most 2000 characters)." in words(at)
+    assert at.text_area(key="decision-reason").value == "r" * 10_000
+    assert house.store.decisions.all() == []
+    at.text_area(key="decision-reason").set_value(HTML).run()
+    _button(at, "Record decision").click().run()
+    (entry,) = house.store.decisions.all()
+    assert (entry["verdict"], entry["action"], entry["reason"]) == ("reject", "not priced", HTML)
+    assert HTML in _texts(at)
+
+
+def test_against_the_suggestion_asks_why(open_page: OpenPage, house: House, priced: str) -> None:
+    at = open_page("worksheet", worksheet=priced, person="Ada")
+    at.radio(key="decision-verdict").set_value("reject").run()
+    at.text_area(key="decision-reason").set_value("not now")
+    at.run()
+    _button(at, "Record decision").click().run()
+    assert "Why against the suggestion: The computed suggestion is “keep”." in words(at)
+    at.text_area(key="decision-against").set_value("the box is being sold").run()
+    _button(at, "Record decision").click().run()
+    assert [entry["reason"] for entry in house.store.decisions.all()] == ["not now · the box is being sold"]
+
+
+def test_a_worksheet_is_decided_once(open_page: OpenPage, house: House, priced: str) -> None:
+    first, second = (open_page("worksheet", worksheet=priced, person=name) for name in ("Ada", "Bo"))
+    for at in (first, second):
+        at.radio(key="decision-verdict").set_value("keep").run()
+    _button(first, "Record decision").click().run()
+    _button(second, "Record decision").click().run()
+    assert [entry["owner"] for entry in house.store.decisions.all()] == ["Ada"]
+    assert "This is final" in words(second)
+
+
+def test_a_flip_at_production_is_pointed_out(open_page: OpenPage, house: House, sheet: str) -> None:
+    write_run(house, worksheet_id=sheet, model="made-moe", production={1: [30, 31, 32], 0: [40, 41, 42]})
+    at = open_page("worksheet", worksheet=sheet)
+    assert any("differs from the one at a single stream" in warning.value for warning in at.warning)
+    assert any("the candidate is slower" in text for text in _texts(at))
