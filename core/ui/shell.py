@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.ui.components.person import person_field
+from core.ui.components.person import person, person_field
 from core.ui.components.restart import restart_notice
 from core.ui.context import house
 from core.ui.menu import ENTRIES
@@ -28,6 +28,6 @@ with st.sidebar:
     person_field()
     with shown():
         st.caption(f"Draftledger {house().version}")
-    restart_notice()
+    restart_notice(person())
 
 chosen.run()

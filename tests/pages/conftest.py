@@ -14,6 +14,7 @@ from core.config import ROOT, Settings
 from core.services.house import House
 from core.ui import context
 from core.ui.menu import entry
+from core.ui.state import PERSON, SERVER_START
 
 OpenPage = Callable[..., AppTest]
 
@@ -43,7 +44,8 @@ def open_page(services: Services) -> OpenPage:
 
     def open_(name: str, *, person: str = "", **query: str) -> AppTest:
         at = AppTest.from_file(str(ROOT / "core" / "ui" / "shell.py"), default_timeout=30)
-        at.session_state["person"] = person
+        at.session_state[PERSON] = person
+        at.session_state[SERVER_START] = "this tab is not left from before a restart"
         at.run()
         at.switch_page(entry(name).path)
         for key, value in query.items():

@@ -30,7 +30,7 @@ def literal(text: Any, limit: int = 300) -> str:
     """Words from outside (names, titles, notes) for a label that knows Markdown: shown as they are, on one line, never rendered."""
     words = " ".join(str(text).split())
     words = words if len(words) <= limit else words[: limit - 1] + "…"
-    parted = re.sub(r"([:@]|www)", rf"\1{_JOINER}", words, flags=re.IGNORECASE)
+    parted = re.sub(r"(:(?=\S)|@|www)", rf"\1{_JOINER}", words, flags=re.IGNORECASE)
     return _PUNCTUATION.sub(r"\\\1", parted)
 
 

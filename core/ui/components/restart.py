@@ -1,4 +1,4 @@
-"""After a server restart a tab keeps its old content and looks live. This notices, says so, and draws the page anew."""
+"""After a server restart a tab keeps its old content and looks live. This asks now and then, and says so when the page was drawn again."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from core.ui.state import SERVER_START
+from core.ui.state import RESTARTED, SERVER_START
 
 LOOK_EVERY_S = 4.0
 START_ID = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC, {secrets.token_hex(2)}"
 
 
 @st.fragment(run_every=LOOK_EVERY_S)
-def restart_notice() -> None:
-    """Shows which server start drew this page.
+def restart_notice(name: str) -> None:
+    """Says when the server started, and whether this tab was open before that.
 
-    The id stands in a field because session state is gone after a restart while values on the screen are sent again.
+    The beat alone makes a tab of a dead server ask the new one, which draws everything anew. Session state is gone by then, but what a
+    person typed is sent again: a session that is new and already has a name is an old tab. A tab without a name is redrawn silently.
     """
-    seen = st.session_state.get(SERVER_START, START_ID)
-    st.session_state[SERVER_START] = START_ID
-    st.text_input("server start", key=SERVER_START, disabled=True)
-    if seen != START_ID:
-        st.toast("The server was started anew. This page was drawn again; nothing stored is lost.", icon="🔄", duration="long")
-        st.rerun()
+    if SERVER_START not in st.session_state:
+        st.session_state[SERVER_START] = START_ID
+        st.session_state[RESTARTED] = bool(name)
+    st.caption(f"server start {START_ID}")
+    if st.session_state.get(RESTARTED):
+        st.info("The server was started anew; this page was drawn again. What was stored is kept, unsaved input may be gone.", icon="🔄")
