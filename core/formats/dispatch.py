@@ -13,7 +13,7 @@ from core.formats.lines import Line, clean, decoded, from_json_log, is_foreign
 
 HEAD = 1024 * 1024  # bytes always searched for every keyword
 LONGEST = 2048  # characters of a line that a collector sees
-HOT = ("time =", "ccept", "#calls", "pos = (", "fail", "listening", "truncated", "progress =", "tok/s")
+HOT = ("eval time", "total time", "ccept", "#calls", "pos = (", "fail", "listening", "truncated", "progress =", "tok/s")
 GATES = (b"MiB", b"load", b"verrid", b" MB", b"breakdown")
 Handler = Callable[[Line], None]
 
@@ -61,12 +61,12 @@ class Dispatcher:
 
     def piece(self, piece: bytes, jsonl: bool = False) -> None:
         """A piece of whole lines, as bytes."""
-        if b"\r\n" in piece:
-            piece = piece.replace(b"\r\n", b"\n")
+        if b" \n" in piece or b"\r\n" in piece or b"\t\n" in piece:
+            piece = b"\n".join([raw.rstrip() for raw in piece.split(b"\n")])
         for raw, keywords in self._relevant(piece):
             for text in decoded(raw):
                 if jsonl:
-                    for message in from_json_log(text):
+                    for message in from_json_log(text if text.startswith("{") else clean(text).text):
                         self.line(message)
                 elif b"\r" in raw:
                     self.line(text)

@@ -144,7 +144,8 @@ def _literals(text: str, at: int, most: int) -> list[str]:
         found = _LITERAL.match(text, at)
         if found is None:
             break
-        out.append((found[1] if found[1] is not None else found[2] if found[2] is not None else found[3]).strip())
+        quoted, double, bare = found[1], found[2], found[3]
+        out.append(quoted.replace("''", "'") if quoted is not None else double if double is not None else bare.strip())
         at = found.end()
         if found[4] != ",":
             break

@@ -71,9 +71,9 @@ class ExtraFacts:
         """Keyword in a line -> name of the method that reads such lines."""
         return {
             "verrid": "on_override",
-            " .\n": "on_cut",
-            "\n.\n": "on_cut",
-            "...\n": "on_cut",
+            ".\n": "on_cut",
+            "…\n": "on_cut",
+            "]\n": "on_cut",
             "BPW": "on_size",
             "params": "on_size",
             "n_vocab": "on_vocabulary",

@@ -23,7 +23,7 @@ _DRAFT = re.compile(
 )
 _PER_POS = re.compile(r"acc per pos = \(([^)]*)\)")
 _RELEASE = re.compile(r"n_tokens = (\d+), truncated = (\d)")
-_PROGRESS = re.compile(r"prompt processing(?: progress)?, n_tokens = (\d+).{0,64}?progress = ([\d.]+)")
+_PROGRESS = re.compile(r"prompt processing(?: progress)?, n_tokens *= *(\d+).{0,64}?progress *= *([\d.]+)")
 _TRACE = re.compile(r"llama_(?:perf_context_print|print_timings)|common_perf_print")
 
 
@@ -69,7 +69,8 @@ class RequestFacts:
     def handlers(self) -> dict[str, str]:
         """Keyword in a line -> name of the method that reads such lines."""
         return {
-            "time =": "on_time",
+            "eval time": "on_time",
+            "total time": "on_time",
             "ccept": "on_draft",
             "#calls": "on_statistics",
             "pos = (": "on_positions",

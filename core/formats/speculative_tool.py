@@ -35,7 +35,7 @@ class ToolFacts:
             "accept ": "on_figure",
             "draft:": "on_section",
             "target:": "on_section",
-            "time =": "on_runs",
+            "eval time": "on_runs",
         }
 
     def on_speed(self, line: Line) -> None:

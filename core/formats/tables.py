@@ -43,7 +43,7 @@ class TableFacts:
 
     def handlers(self) -> dict[str, str]:
         """Keyword in a line -> name of the method that reads such lines."""
-        return {"|\n": "on_row", "| \n": "on_row"}
+        return {"|\n": "on_row"}
 
     def on_row(self, line: Line) -> None:
         """One line that ends with a pipe."""
