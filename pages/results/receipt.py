@@ -13,11 +13,11 @@ from core.ui.problem import shown
 from core.ui.state import CELL
 
 house = enter("Receipt", "Why this cell won or lost, and every sample, recipe, command and log behind the figure.")
+page_link("matrix", "← matrix")
 
 cell_id = st.query_params.get(CELL, "")
 if not cell_id:
     st.info("No cell is chosen. Every figure of the matrix opens its receipt.")
-    page_link("matrix", "Go to the matrix")
     st.stop()
 
 with shown():

@@ -151,7 +151,7 @@ def figures(price: Price) -> None:
         "a, tokens per step": a,
         "Acceptance to break even": share_exact(price.break_even_accept_share),
     }
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         for label, text in shown.items():
             st.metric(label, text, width="content")
 

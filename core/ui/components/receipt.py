@@ -63,7 +63,8 @@ def headline(view: View) -> None:
             st.badge(f"{cell['status'].replace('_', ' ')}", color="red", width="content")
         if view["kind"] == "published":
             st.badge("✎ transcribed: not usable for keep", color="violet", width="content")
-        st.text(f"{rate(cell['tok_s'])} tok/s", width="content")
+        if cell["tok_s"] is not None:
+            st.text(f"{rate(cell['tok_s'])} tok/s", width="content")
         if view["run"]:
             run_link(view["run"]["run_id"], f"run {short(view['run']['run_id'])} ↗")
     st.text(price["note"] if price else _why_no_price(view))
@@ -177,9 +178,8 @@ def samples_table(view: View) -> None:
         return
     frame = pd.DataFrame([_sample(number, row) for number, row in enumerate(view["samples"], 1)])
     st.dataframe(frame, hide_index=True, width="stretch", column_config=_SAMPLE_COLUMNS)
-    st.caption(
-        f"Counted: {rate_range(cell['tok_s_min'], cell['tok_s_max'], cell['n'])} tok/s, lowest to highest. The cell shows the median."
-    )
+    counted = f"Counted: {rate_range(cell['tok_s_min'], cell['tok_s_max'], cell['n'])} tok/s, lowest to highest. The cell shows the median."
+    st.caption(counted if cell["n"] else "No repetition counts.")
 
 
 def _sample(number: int, row: View) -> View:
@@ -262,8 +262,6 @@ def not_shown(view: View) -> None:
 
 
 def onward(view: View) -> None:
-    """Next doors."""
-    with st.container(horizontal=True):
-        page_link("matrix", "← matrix")
-        if view["price"]:
-            page_link("price", "play with these values", **{CELL: view["cell"]["cell_id"]})
+    """To the price explorer, with this cell's values."""
+    if view["price"]:
+        page_link("price", "Play with these values", **{CELL: view["cell"]["cell_id"]})
