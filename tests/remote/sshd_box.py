@@ -135,8 +135,10 @@ class SshdBox:
         shutil.copyfile(self._private / "client.pub", self._authorized)
 
     def drop_connections(self) -> None:
-        """Ends every process below sshd: each open connection breaks at once."""
-        for pid, _ in self.descendants():
+        """Ends every session process of sshd: each open connection breaks at once, what was started through it lives on."""
+        for pid, line in self.descendants():
+            if not line.startswith("sshd"):
+                continue
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
