@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 LONGEST_LINE = 16 * 1024  # bytes kept of one line: the longest real one (48 positions twice) has about 1 KB
 CHUNK = 256 * 1024
+MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 ANSI = re.compile(r"\x1b\[[0-9;?]{0,32}[A-Za-z]")
 JOURNAL = re.compile(r"^\w{3} [ \d]\d \d\d:\d\d:\d\d \S{1,255} \S{1,255}\[\d+\]: ")
@@ -92,11 +93,16 @@ def from_json_log(text: str) -> list[str]:
 
 
 def chunks_of(data: bytes | Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces of at most CHUNK bytes, NULs taken out (a UTF-16 log of plain text becomes readable by that)."""
+    """Pieces of at most CHUNK bytes without byte order mark and NULs (a UTF-16 log of plain text becomes readable by that)."""
+    first = True
     for piece in (data,) if isinstance(data, (bytes, bytearray, memoryview)) else data:
         view = memoryview(piece)
         for start in range(0, len(view), CHUNK):
             part = bytes(view[start : start + CHUNK])
+            if first:
+                first = False
+                for mark in MARKS:
+                    part = part.removeprefix(mark)
             yield part.replace(b"\0", b"") if b"\0" in part else part
 
 

@@ -76,7 +76,7 @@ class VllmFacts:
     def on_v0(self, line: Line) -> None:
         """The line of 2024: counts since the start."""
         found = _V0.search(line.text)
-        if found is None:
+        if found is None or any(count(text) is None for text in found.groups()[2:]):
             return
         self.v0_lines += 1
         names = ("accept_share", "efficiency", "n_max", "accepted", "drafted", "emitted")
