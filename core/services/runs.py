@@ -124,7 +124,12 @@ def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _figures(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The run's cells as the matrix has them, with n_max and c."""
     baselines = {cell["c"]: cell for cell in cells if cell["n_max"] == 0}
-    return [{**measured_cell(cell, baselines.get(cell["c"])), "n_max": cell["n_max"], "c": cell["c"]} for cell in cells]
+    return [{**measured_cell(cell, baselines.get(cell["c"])), "n_max": cell["n_max"], "c": cell["c"]} for cell in cells if _has_any(cell)]
+
+
+def _has_any(cell: dict[str, Any]) -> bool:
+    """False where only the warm-up came: the stage was stopped, nothing failed."""
+    return bool(cell["n"] or cell["n_bad"] or cell["n_excluded"])
 
 
 def left_s(run: dict[str, Any], stages: list[dict[str, Any]], events: list[dict[str, Any]]) -> float | None:

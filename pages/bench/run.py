@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from core.ui.components.computed import computed
 from core.ui.components.links import page_link
 from core.ui.components.run_live import run_panel
 from core.ui.guard import enter
@@ -16,3 +17,4 @@ if not run_id:
     st.stop()
 with shown():
     run_panel(house, run_id)
+computed("speedup", "noise")

@@ -16,8 +16,8 @@ if not entries:
     page_link("worksheets", "Worksheets")
     st.stop()
 if broken is None:
-    st.success(f"The chain holds: all {len(entries)} entries fit their hashes." if len(entries) > 1 else "The chain holds.", icon="🔗")
+    st.success(f"The chain holds: all {len(entries)} entries fit their hashes." if len(entries) > 1 else "The chain holds.")
 else:
-    st.error(f"The chain is broken at entry {broken}: it, or what it rests on, was changed after it was recorded.", icon="⛓️‍💥")
+    st.error(f"The chain is broken at entry {broken}: it, or what it rests on, was changed after it was recorded.")
 for entry in entries:
     ledger_entry(entry)

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from core.services.worksheets import show_worksheet
+from core.ui.components.computed import computed
 from core.ui.components.decision_form import decision_form, owner_typed
 from core.ui.components.gate_list import gate_list, suggestion
 from core.ui.components.links import page_link
@@ -26,10 +27,11 @@ with shown():
     view = show_worksheet(house, worksheet_id, owner=owner_typed() or None)
 worksheet_head(house, view)
 sweep_panel(house, view)
-worksheet_table(view["fields"], view["worksheet"]["body"], key="fields")
+worksheet_table(view["fields"], None if view["decisions"] else view["worksheet"]["body"], key="fields")
 if not view["decisions"]:
     typed_forms(house, view)
 suggestion(view)
 st.subheader("Gates", anchor=False)
 gate_list(view["gates"], key="gates")
 decision_form(house, view)
+computed("speedup", "a", "h", "step", "break_even", "split", "noise")

@@ -66,7 +66,7 @@ def _button(at, label):
 def test_this_machine_is_there_and_not_checked(open_page: OpenPage) -> None:
     at = open_page("boxes")
     assert not at.exception
-    assert "this machine" in [element.value for element in at.text]
+    assert "this machine" in [element.value for element in at.subheader]
     assert "Never checked." in words(at)
 
 

@@ -93,6 +93,16 @@ def test_done_shows_reason_winner_drift_and_doors(open_page: OpenPage, house: Ho
     assert "<b>not bold</b> **not bold either**" in at.code[0].value
 
 
+def test_stopped_calls_nothing_failed_and_no_winner(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house, rates={0: [22.0, 22.2, 22.4]}, state="cancelled")
+    house.store.runs.set_state(run_id, note="Stopped by Ada.")
+    at = open_page("run", run=run_id)
+    assert not at.exception
+    texts = _texts(at)
+    assert "Stopped by Ada." in texts and "not known: the baseline was not measured twice" not in texts
+    assert not any("failed" in text for text in texts)
+
+
 def test_failed_keeps_what_was_measured_and_says_why(open_page: OpenPage, house: House) -> None:
     run_id = write_run(house, rates={0: [22.0, 22.2, 22.4]}, failed={1: "The engine died."}, state="failed")
     problem = {"title": "The run failed", "message": "The engine died.", "hint": "What was measured before is kept."}

@@ -118,6 +118,15 @@ def test_filled_shows_ranges_with_doors(open_page: OpenPage, house: House, sheet
     assert texts.count("✓ pass") == 10 and texts.count("○ missing") == 2
 
 
+def test_a_name_given_late_reaches_the_forms(open_page: OpenPage, house: House, sheet: str) -> None:
+    at = open_page("worksheet", worksheet=sheet)
+    at.text_input(key="person").set_value("Bo").run()
+    assert [at.text_input(key=key).value for key in ("suite-by", "text-by", "decision-owner")] == ["Bo"] * 3
+    at.text_input(key="decision-owner").set_value("Cy").run()
+    at.text_input(key="person").set_value("Di").run()
+    assert [at.text_input(key=key).value for key in ("suite-by", "text-by", "decision-owner")] == ["Di", "Di", "Cy"]
+
+
 def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, sheet: str) -> None:
     at = open_page("worksheet", worksheet=sheet, person="Bo")
     at.text_input(key="suite-name").set_value(HTML)
@@ -211,7 +220,7 @@ def test_keep_when_every_gate_passes(open_page: OpenPage, house: House, priced: 
     assert "This is final" in words(at)
     assert not {"Record decision", "Run sweep", "Save scores"} & set(_labels(at))
     ledger = open_page("ledger")
-    assert "The chain holds." in words(ledger) and "1.24× ▲ at c=4" in _texts(ledger)
+    assert "The chain holds." in words(ledger) and "at c=4: 1.24× ▲" in _texts(ledger)
 
 
 def test_reject_needs_a_reason_and_an_owner(open_page: OpenPage, house: House, sheet: str) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from core.domain.box import Box
+from core.domain.box import THIS_MACHINE, Box
 from core.domain.run import short
 from core.services.boxes import check_box
 from core.services.house import House
 from core.ui.components.errand import errand
-from core.ui.components.figures import ago, size
+from core.ui.components.figures import ago, literal, size
 from core.ui.components.links import run_link
 from core.ui.context import services
 from core.ui.problem import show_stored
@@ -24,8 +24,8 @@ def box_card(house: House, row: dict[str, Any]) -> None:
     with st.container(border=True, key=f"box-{box.box_id}"):
         words, button = st.columns([5, 1], vertical_alignment="center")
         with words:
-            st.text(box.name)
-            st.caption("on this computer, no network" if box.kind == "local" else "over SSH")
+            st.subheader(literal(box.name), anchor=False)
+            st.caption(_stands(row))
             if box.kind == "ssh":
                 st.text(f"{box.user}@{box.host}:{box.port} · host key {box.fingerprint}")
         is_out = services().jobs.state(job) == "running"
@@ -34,11 +34,14 @@ def box_card(house: House, row: dict[str, Any]) -> None:
             st.rerun()
         if row["run"]:
             run_link(row["run"]["run_id"], f"held by run {short(row['run']['run_id'])}: {row['run']['state']}")
-        else:
-            st.caption("free: no run of this app is on it")
         if errand(job, "Asking the box what it has …") == "failed":
             services().jobs.problem(job)  # what a person can act on is stored as a check; anything else is a defect and is raised here
-        _check(box, check)
+        _check(house, box, check)
+
+
+def _stands(row: dict[str, Any]) -> str:
+    where = "on this computer, no network" if row["box"].kind == "local" else "over SSH"
+    return f"{where} · {'busy' if row['run'] else 'free: no run of this app is on it'}"
 
 
 def start_check(house: House, box_id: str) -> None:
@@ -46,7 +49,7 @@ def start_check(house: House, box_id: str) -> None:
     services().jobs.start(f"check-{box_id}", lambda: check_box(house, box_id))
 
 
-def _check(box: Box, check: dict[str, Any] | None) -> None:
+def _check(house: House, box: Box, check: dict[str, Any] | None) -> None:
     if check is None:
         st.text("Never checked. Press Check: it then lists Python, engine, models and GPU.")
         return
@@ -56,17 +59,20 @@ def _check(box: Box, check: dict[str, Any] | None) -> None:
         return
     report = check["report"]
     grid = st.grid(12, wrap=False, min_column_width=40, gap="xxsmall", key=f"facts-{box.box_id}")
-    for label, words in _facts(report):
+    made = house.made_models if box.box_id == THIS_MACHINE else ()
+    for label, words in _facts(report, made):
         with grid.cell(column_span=2):
             st.caption(label)
         with grid.cell(column_span=10):
             st.text(words)
 
 
-def _facts(report: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(report: dict[str, Any], made: tuple[str, ...]) -> list[tuple[str, str]]:
     facts = [("python", f"{report['python']} on {report['platform']}, {report['cpu_count']} CPUs, {_mib(report['memory_mib'])} memory")]
     facts += [("engine", _engine(engine)) for engine in report["engines"]] or [("engine", "none registered")]
-    facts += [("model", _model(model)) for model in report["models"]] or [("model", "none found: check the path or folder of the models")]
+    facts += [("model", _model(model, made)) for model in report["models"]] or [
+        ("model", "none found: check the path or folder of the models")
+    ]
     return [*facts, ("GPU", _gpu(report["gpus"])), ("disk", f"{_mib(report['disk_free_mib'])} free")]
 
 
@@ -81,7 +87,9 @@ def _engine(engine: dict[str, Any]) -> str:
     return f"{engine['id']}: {lines[0] if lines else 'tells no version'}"
 
 
-def _model(model: dict[str, Any]) -> str:
+def _model(model: dict[str, Any], made: tuple[str, ...]) -> str:
+    if model["name"] in made and model["size_bytes"] is None:
+        return f"{model['name']}: not made yet, its first sweep makes it"
     if model.get("error"):
         return f"{model['name']}: {model['error']}"
     header = model.get("header") or {}

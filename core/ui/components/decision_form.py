@@ -13,19 +13,15 @@ from core.ui.components.field_problems import told
 from core.ui.components.figures import when
 from core.ui.components.gate_list import open_gates
 from core.ui.components.links import page_link
-from core.ui.components.person import person
+from core.ui.components.name_field import follow_person
 
 LABELS = {"owner": "Owner", "reason": "Reason", "against_why": "Why against the suggestion", "verdict": "Verdict"}
-_OWNER, _OWNER_FROM = "decision-owner", "decision-owner-from"
+_OWNER = "decision-owner"
 
 
 def owner_typed() -> str:
     """The owner as it stands in the form: at first the person's own name."""
-    name = person()
-    if _OWNER not in st.session_state or st.session_state[_OWNER] == st.session_state.get(_OWNER_FROM):
-        st.session_state[_OWNER] = name
-    st.session_state[_OWNER_FROM] = name
-    return str(st.session_state[_OWNER]).strip()
+    return follow_person(_OWNER)
 
 
 def decision_form(house: House, view: dict[str, Any]) -> None:
@@ -58,7 +54,7 @@ def decision_form(house: House, view: dict[str, Any]) -> None:
             decide(house, values)
             is_done = True
     if is_done:
-        st.toast("The decision stands in the ledger.", icon="📒")
+        st.toast("The decision stands in the ledger.")
         st.rerun()
 
 
@@ -73,4 +69,4 @@ def _final(entry: dict[str, Any]) -> None:
         st.text(f"{entry['action']} · {entry['owner']} · {when(entry['noted_at'])}")
         st.text(entry["reason"])
         st.caption("This is final: it can be superseded by a later decision, never edited.")
-        page_link("ledger", f"Entry {entry['number']} in the ledger", icon="📒")
+        page_link("ledger", f"Entry {entry['number']} in the ledger")

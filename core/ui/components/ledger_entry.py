@@ -41,14 +41,14 @@ def _paid(summary: dict[str, Any]) -> str:
     cell = summary["price"]
     if not cell or cell["speedup"] is None:
         return "no speed-up measured"
-    where = f" at c={cell['c']}" if cell["c"] > 1 else ""
-    return f"{speedup(cell['speedup'])} {sign(cell['verdict'])}{where}"
+    where = f"at c={cell['c']}: " if cell["c"] > 1 else ""
+    return f"{where}{speedup(cell['speedup'])} {sign(cell['verdict'])}"
 
 
 def _evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
     evidence, number = entry["evidence"], entry["number"]
     _speed_delta(summary)
-    worksheet_table(evidence["fields"], evidence["asked"], key=f"frozen-{number}")
+    worksheet_table(evidence["fields"], None, key=f"frozen-{number}")
     st.text(f"Suggestion then: {evidence['suggestion']['action'] or 'none'}. {evidence['suggestion']['text']}")
     gate_list(evidence["gates"], key=f"frozen-gates-{number}")
     if summary["cells"]:

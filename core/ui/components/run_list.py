@@ -13,7 +13,7 @@ from core.ui.components.links import run_link
 from core.ui.components.run_words import last_word, state_badge
 
 PAGE = 50
-_HEAD = ((1, "state"), (3, "run"), (1, "box"), (2, "model"), (2, "started"), (1, "by"), (2, "last word"))
+_HEAD = ((1, "state"), (3, "run"), (1, "box"), (1, "model"), (2, "started"), (1, "by"), (3, "last word"))
 
 
 def run_list(house: House, rows: list[dict[str, Any]]) -> None:
@@ -21,7 +21,7 @@ def run_list(house: House, rows: list[dict[str, Any]]) -> None:
     pages = max(1, -(-len(rows) // PAGE))
     chosen = min(pages, st.session_state.get("runs-page", 1))
     names = {box.box_id: box.name for box in house.store.boxes.all()}
-    grid = st.grid(12, wrap=False, min_column_width=76, gap="xxsmall", vertical_alignment="center", key="runs")
+    grid = st.grid(12, wrap=False, min_column_width=66, gap="xxsmall", key="runs")
     for span, word in _HEAD:
         with grid.cell(column_span=span):
             st.caption(word)

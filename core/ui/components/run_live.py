@@ -17,6 +17,7 @@ from core.ui.components.person import person
 from core.ui.components.run_result import run_result
 from core.ui.components.run_words import box_words, left_words, now_words, state_badge
 from core.ui.components.stage_list import stage_list
+from core.ui.components.theme import is_dark
 from core.ui.problem import show, show_stored, shown
 
 EVERY_S = 1.0
@@ -54,9 +55,7 @@ def _headline(house: House, view: dict[str, Any], is_over: bool) -> None:
         if not is_over:
             st.caption(box_words(run))
     if not is_over:
-        button.button(
-            "Stop", key="stop-run", disabled=bool(run["cancel_at"]), on_click=_stop, args=(house, run["run_id"]), width="stretch"
-        )
+        button.button("Stop", key="stop-run", disabled=bool(run["cancel_at"]), on_click=_stop, args=(house, run["run_id"]), width="stretch")
     if run["worksheet_id"]:
         worksheet_link(run["worksheet_id"], "Worksheet")
 
@@ -83,12 +82,16 @@ def _trouble(run: dict[str, Any]) -> None:
 
 def _chart(repetitions: list[dict[str, Any]]) -> None:
     if repetitions:
-        table = pd.DataFrame(repetitions)
-        st.scatter_chart(table, x="number", y="tok_s", color="stage", x_label="repetition", y_label="tok/s", height=200)
+        table = pd.DataFrame(
+            {"repetition": f"{one['stage']}, {one['repetition']}", "tok/s": one["tok_s"], "order": one["number"]} for one in repetitions
+        )
+        accent = "#92C5DE" if is_dark() else "#2166AC"
+        spoken = "tok/s of each counted repetition, in order"
+        st.bar_chart(table, x="repetition", y="tok/s", x_label="", sort="order", color=accent, height=220, alt=spoken)
 
 
 def _log_tail(view: dict[str, Any]) -> None:
     live = view["live"]
     st.caption(f"Engine log, end of {live.log_name}" if live.log_name else "Engine log: no engine was started yet.")
     if live.log_tail:
-        st.code("\n".join(live.log_tail.splitlines()[-20:]), language=None, height=240)
+        st.code("\n".join(live.log_tail.splitlines()[-12:]), language=None)

@@ -12,7 +12,7 @@ from core.ui.components.cell_list import cell_list
 from core.ui.components.figures import size
 from core.ui.problem import shown
 
-_TAIL_LINES, _TAIL_CHARS = 40, 6000
+_TAIL_LINES, _TAIL_CHARS = 15, 6000
 
 
 def run_result(house: House, view: dict[str, Any]) -> None:
@@ -35,7 +35,7 @@ def _verdict(finished: dict[str, Any]) -> None:
         st.text((finished.get("stop") or {}).get("text") or "The climb was not finished.")
     with middle, st.container(border=True):
         st.caption("winner")
-        st.text(_winner(finished.get("winner")))
+        st.text(_winner(finished))
     with right, st.container(border=True):
         st.caption("drift")
         st.text(_drift(finished.get("drifted")))
@@ -43,9 +43,12 @@ def _verdict(finished: dict[str, Any]) -> None:
         st.warning("Processes of the engine could not be ended on the box: " + ", ".join(str(pid) for pid in finished["left"]))
 
 
-def _winner(winner: int | None) -> str:
+def _winner(finished: dict[str, Any]) -> str:
+    winner = finished.get("winner")
     if winner is None:
         return "none: the baseline was not measured"
+    if not winner and not finished.get("stop"):
+        return "none: no draft length was measured to its end"
     return f"n={winner}" if winner else "off: no n_max beats it beyond noise"
 
 
@@ -58,7 +61,7 @@ def _drift(drifted: bool | None) -> str:
 def _logs(house: House, view: dict[str, Any]) -> None:
     if view["exits"] and view["run"]["state"] != "done":
         st.caption(f"Engine log, end of server-{view['exits'][-1]['server']}.log")
-        st.code(_tail(str(view["exits"][-1].get("log_tail", ""))), language=None, height=240)
+        st.code(_tail(str(view["exits"][-1].get("log_tail", ""))), language=None)
     names = [row["name"] for row in view["raw_files"]]
     if not names:
         return
@@ -69,7 +72,7 @@ def _logs(house: House, view: dict[str, Any]) -> None:
         st.download_button(
             f"Download ({size(len(data))})", data, file_name=name, mime="text/plain", key="raw-log-download", on_click="ignore"
         )
-        st.code(_tail(data[-_TAIL_CHARS:].decode("utf-8", "replace")), language=None, height=240)
+        st.code(_tail(data[-_TAIL_CHARS:].decode("utf-8", "replace")), language=None)
 
 
 def _tail(text: str) -> str:

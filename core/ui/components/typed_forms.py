@@ -12,6 +12,7 @@ from core.errors import InvalidInput
 from core.services.house import House
 from core.services.worksheets import SIDES, choose_n_max, type_suite, type_text
 from core.ui.components.field_problems import told
+from core.ui.components.name_field import follow_person
 from core.ui.components.person import person
 
 LABELS = {"suite": "Suite", "scores": "Scores", "band": "Band ±", "by": "Typed in by", "text": "Text", "field": "Field", "n_max": "n_max"}
@@ -34,7 +35,7 @@ def typed_forms(house: House, view: dict[str, Any]) -> None:
 
 
 def _kept(sentence: str) -> None:
-    st.toast(sentence, icon="💾")
+    st.toast(sentence)
     st.rerun()
 
 
@@ -58,6 +59,7 @@ def _candidate(house: House, worksheet_id: str, measured: list[int], shown_n: in
 
 def _suite(house: House, worksheet_id: str) -> None:
     is_done = False
+    follow_person("suite-by")
     with st.form("suite-form", border=False):
         side = st.radio("Side", SIDES, horizontal=True, key="suite-side")
         suite = st.text_input(LABELS["suite"], key="suite-name", placeholder="tool-calls v3")
@@ -65,7 +67,7 @@ def _suite(house: House, worksheet_id: str) -> None:
             LABELS["scores"], key="suite-values", placeholder="40, 47", help="One number a suite run, separated by commas."
         )
         band = st.number_input(LABELS["band"], value=SUITE_BAND, key="suite-band", help="Noise of one suite run, in points.")
-        by = st.text_input(LABELS["by"], value=person(), key="suite-by")
+        by = st.text_input(LABELS["by"], key="suite-by")
         if st.form_submit_button("Save scores", key="save-scores"):
             with told(LABELS):
                 values = {"suite": suite, "scores": numbers(scores), "band": band}
@@ -91,10 +93,11 @@ def numbers(text: str) -> list[float]:
 def _text(house: House, worksheet_id: str) -> None:
     is_done = False
     choices = _TEXTS | _NOTES
+    follow_person("text-by")
     with st.form("text-form", border=False):
         what = st.selectbox("Field", list(choices), key="text-field")
         text = st.text_area(LABELS["text"], key="text-value", height=80)
-        by = st.text_input(LABELS["by"], value=person(), key="text-by")
+        by = st.text_input(LABELS["by"], key="text-by")
         if st.form_submit_button("Save text", key="save-text"):
             with told(LABELS):
                 type_text(house, worksheet_id, *choices[what], text, by=by)

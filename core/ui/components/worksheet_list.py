@@ -19,7 +19,7 @@ def worksheet_list(rows: list[dict[str, Any]]) -> None:
     """All rows of the page chosen below the list."""
     pages = max(1, -(-len(rows) // PAGE))
     chosen = min(pages, st.session_state.get("worksheets-page", 1))
-    grid = st.grid(12, wrap=False, min_column_width=70, gap="xxsmall", vertical_alignment="center", key="worksheets")
+    grid = st.grid(12, wrap=False, min_column_width=66, gap="xxsmall", key="worksheets")
     for span, word in _HEAD:
         with grid.cell(column_span=span):
             st.caption(word)

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.domain.run import short
-from core.ui.components.figures import blank
+from core.ui.components.figures import blank, literal
 from core.ui.components.links import receipt_link, run_link
 
 _HEAD = ((2, "field"), (3, "baseline"), (3, "candidate"), (3, "notes"), (1, "state"))
@@ -21,8 +21,8 @@ _FILLED_BY = {
 }
 
 
-def worksheet_table(fields: list[dict[str, Any]], asked: dict[str, Any], *, key: str) -> None:
-    """The whole table; wide screens show it at once, narrow ones scroll it sideways."""
+def worksheet_table(fields: list[dict[str, Any]], asked: dict[str, Any] | None, *, key: str) -> None:
+    """The whole table; `asked` None: decided, a blank stays one. Wide screens show it at once, narrow ones scroll it sideways."""
     grid = st.grid(12, wrap=False, min_column_width=60, gap="xsmall", key=key)
     for span, word in _HEAD:
         with grid.cell(column_span=span):
@@ -31,7 +31,7 @@ def worksheet_table(fields: list[dict[str, Any]], asked: dict[str, Any], *, key:
         _row(grid, row, asked, f"{key}-{number}")
 
 
-def _row(grid: Any, row: dict[str, Any], asked: dict[str, Any], key: str) -> None:
+def _row(grid: Any, row: dict[str, Any], asked: dict[str, Any] | None, key: str) -> None:
     with grid.cell(column_span=2):
         st.text(row["label"])
     for side in ("baseline", "candidate"):
@@ -40,22 +40,21 @@ def _row(grid: Any, row: dict[str, Any], asked: dict[str, Any], key: str) -> Non
     with grid.cell(column_span=3):
         st.text(row["note"])
     with grid.cell():
-        st.text("✓" if row["state"] == "ok" else "○", help=None if row["state"] == "ok" else "open: something is missing here")
+        st.text("✓" if row["state"] == "ok" else "○ open")
 
 
-def _value(field: str, value: dict[str, Any], asked: dict[str, Any]) -> None:
+def _value(field: str, value: dict[str, Any], asked: dict[str, Any] | None) -> None:
     state = value["state"]
     if state == "not_run":
-        st.caption(f"missing: {filled_by(field, asked)}")
+        st.caption(f"missing: {filled_by(field, asked)}" if asked else "missing")
         return
     st.text(value["text"] if state == "ok" else f"{blank(state)} {'' if value['text'] == blank(state) else value['text']}".strip())
     if value["cell_id"]:
         receipt_link(value["cell_id"], "receipt ↗")
     elif value["run_id"]:
         run_link(value["run_id"], f"run {short(value['run_id'])} ↗")
-    elif value["typed_by"]:
-        st.caption("typed in by")
-        st.text(value["typed_by"])
+    elif value["typed_by"] and field not in ("decision", "owner"):
+        st.caption(f"typed in by {literal(value['typed_by'])}")
 
 
 def filled_by(field: str, asked: dict[str, Any]) -> str:
