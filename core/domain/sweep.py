@@ -109,7 +109,10 @@ def _label(n: int) -> str:
 
 
 def stop_of(plan: Plan, done: Sequence[Measured]) -> Optional[Stop]:
-    """Why the climb ends here, or None while the next n may be tried."""
+    """Why the climb ends here, or None while the next n may be tried. What the closing baseline adds does not open it again."""
+    kinds = [item.stage.kind for item in done]
+    if BASELINE_AGAIN in kinds:
+        done = done[: kinds.index(BASELINE_AGAIN)]
     steps = [item for item in done if item.stage.kind == STEP]
     baseline = [item for item in done if item.stage.kind == BASELINE]
     if baseline and baseline[-1].status != "ok":

@@ -20,7 +20,15 @@ class EventLines:
     def add(self, kind: str, **body: Any) -> dict[str, Any]:
         """One more event."""
         self.seq += 1
-        event = {"seq": self.seq, "kind": kind, "wall": 1_795_000_000.0 + self.seq, "mono_ns": self.seq, "boot_id": "b", "prev": self.sha, **body}
+        event = {
+            "seq": self.seq,
+            "kind": kind,
+            "wall": 1_795_000_000.0 + self.seq,
+            "mono_ns": self.seq,
+            "boot_id": "b",
+            "prev": self.sha,
+            **body,
+        }
         event["sha"] = self.sha = digest(event)
         self._fresh += json.dumps(event).encode() + b"\n"
         return event
@@ -58,15 +66,31 @@ class EventLines:
             timings |= {"draft_n": steps * n_max, "draft_n_accepted": 128 - steps}
         return 129, timings
 
-    def sample(self, stage: dict[str, Any], server: int, repetition: int, rate: float | None, *, status: str = "ok", reason: str = "") -> None:
+    def sample(
+        self, stage: dict[str, Any], server: int, repetition: int, rate: float | None, *, status: str = "ok", reason: str = ""
+    ) -> None:
         """One repetition; repetition 0 is the cold one."""
         _, timings = self.counts(stage["n_max"], rate or 1.0)
         stream = {"timings": timings if rate else None, "ttft_ms": 12.0, "wall_ms": 1000.0, "client_tok_s": rate, "text_sha256": "t" * 64}
         self.add(
-            "sample", stage=stage, server=server, n_max=stage["n_max"], c=stage["c"], repetition=repetition, status=status, reason=reason,
-            temperature="warm" if repetition else "cold", counted=bool(repetition), prompt_ids=["p"], streams=[stream] * stage["c"], tok_s=rate,
-            metrics_before="", metrics_after="", statistics_line="", statistics_before="",
-        )  # fmt: skip
+            "sample",
+            stage=stage,
+            server=server,
+            n_max=stage["n_max"],
+            c=stage["c"],
+            repetition=repetition,
+            status=status,
+            reason=reason,
+            temperature="warm" if repetition else "cold",
+            counted=bool(repetition),
+            prompt_ids=["p"],
+            streams=[stream] * stage["c"],
+            tok_s=rate,
+            metrics_before="",
+            metrics_after="",
+            statistics_line="",
+            statistics_before="",
+        )
 
     def end(self, outcome: str = "done", **body: Any) -> None:
         """run_finished."""

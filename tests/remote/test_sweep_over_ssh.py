@@ -38,9 +38,15 @@ def services(tmp_path):
 def form(box, installed, **changes):
     address = box.address()
     return {
-        "name": "gpu two", "host": address.host, "port": address.port, "user": address.user, "key_path": str(address.key_path),
-        "engine": installed.server, "models": str(Path(installed.models["made-moe"]).parent), **changes,
-    }  # fmt: skip
+        "name": "gpu two",
+        "host": address.host,
+        "port": address.port,
+        "user": address.user,
+        "key_path": str(address.key_path),
+        "engine": installed.server,
+        "models": str(Path(installed.models["made-moe"]).parent),
+        **changes,
+    }
 
 
 @pytest.fixture
@@ -55,7 +61,14 @@ def registered(services, second_box):
 
 def ask(house, box_id, **changes):
     run_id = new_run_id()
-    values = {"title": "MTP over SSH", "box_id": box_id, "engine_id": "llama-server", "model": "made-moe", "workload_id": "chat-short", "n_max": 1}
+    values = {
+        "title": "MTP over SSH",
+        "box_id": box_id,
+        "engine_id": "llama-server",
+        "model": "made-moe",
+        "workload_id": "chat-short",
+        "n_max": 1,
+    }
     runs.start_run(house, run_id, {**values, **changes}, who="Ada")
     return run_id
 

@@ -200,9 +200,15 @@ def test_a_second_click_and_a_second_run(house, start):
         ({"engines": []}, "no engine"),
         ({"engines": [{"id": "embedded", "error": "No such file", "help_text": "", "version_text": ""}]}, "No such file"),
         ({"engines": [{"id": "embedded", "error": None, "help_text": "-x  thing", "version_text": ""}]}, "does not look like llama-server"),
-        ({"engines": [{"id": "embedded", "error": None, "help_text": "-m, --model F  model", "version_text": ""}]}, "no multi-token prediction"),
+        (
+            {"engines": [{"id": "embedded", "error": None, "help_text": "-m, --model F  model", "version_text": ""}]},
+            "no multi-token prediction",
+        ),
         ({"models": []}, "no model"),
-        ({"models": [{"name": "made-dense", "error": None, "header": {"architecture": "llama", "nextn_predict_layers": 0}}]}, "no multi-token"),
+        (
+            {"models": [{"name": "made-dense", "error": None, "header": {"architecture": "llama", "nextn_predict_layers": 0}}]},
+            "no multi-token",
+        ),
     ],
 )
 def test_what_the_box_cannot_do_is_said_and_nothing_starts(house, box, start, probe, words):
@@ -227,9 +233,18 @@ def test_busy_and_refused_boxes_say_so(house, box, start):
 
 @pytest.mark.parametrize(
     "changes, field",
-    [({"n_max": 0}, "n_max"), ({"n_max": -3}, "n_max"), ({"n_max": 10**9}, "n_max"), ({"repetitions": 1}, "repetitions"), ({"title": ""}, "title"),
-     ({"title": "x" * 10_000}, "title"), ({"production_c": "many"}, "production_c"), ({"title": "a\nb"}, "title"), ({"other": 1}, "other")],
-)  # fmt: skip
+    [
+        ({"n_max": 0}, "n_max"),
+        ({"n_max": -3}, "n_max"),
+        ({"n_max": 10**9}, "n_max"),
+        ({"repetitions": 1}, "repetitions"),
+        ({"title": ""}, "title"),
+        ({"title": "x" * 10_000}, "title"),
+        ({"production_c": "many"}, "production_c"),
+        ({"title": "a\nb"}, "title"),
+        ({"other": 1}, "other"),
+    ],
+)
 def test_absurd_requests_name_the_field(house, start, changes, field):
     with pytest.raises(InvalidInput) as refused:
         start(**changes)
