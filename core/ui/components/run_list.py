@@ -13,7 +13,7 @@ from core.ui.components.links import run_link
 from core.ui.components.run_words import last_word, state_badge
 
 PAGE = 50
-_HEAD = ((1, "state"), (3, "run"), (1, "box"), (1, "model"), (2, "started"), (1, "by"), (3, "last word"))
+_HEAD = ((1, "state"), (4, "run"), (1, "box"), (1, "model"), (2, "started"), (1, "by"), (2, "last word"))
 
 
 def run_list(house: House, rows: list[dict[str, Any]]) -> None:
@@ -34,7 +34,7 @@ def run_list(house: House, rows: list[dict[str, Any]]) -> None:
 def _line(grid: Any, run: dict[str, Any], box: str) -> None:
     with grid.cell():
         state_badge(run["state"])
-    with grid.cell(column_span=3):
+    with grid.cell(column_span=_HEAD[1][0]):
         run_link(run["run_id"], f"{short(run['run_id'])} · {cut(run['title'], 60)}")
     texts = (box, run["request"]["model"], when(run["created_at"]), run["requested_by"], last_word(run))
     for (span, _), words in zip(_HEAD[2:], texts, strict=True):
