@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LONGEST_LINE = 16 * 1024  # bytes kept of one line: the longest real one (48 positions twice) has about 1 KB
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024  # stays in the processor's cache while it is searched for one keyword after another
 MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 ANSI = re.compile(r"\x1b\[[0-9;?]{0,32}[A-Za-z]")
@@ -23,19 +23,27 @@ ROUTER = re.compile(r"^\[\d{2,5}\] ")
 PROGRESS = re.compile(r"^[./\\|~-]{1,4096}(?=[^\s./\\|~-])")
 STAMP = re.compile(r"^(\d{1,9})\.(\d\d)\.(\d{3})\.(\d{3}) ([IWED]) ")
 LEVEL = re.compile(r"^([IWED]) ")
+OWN = re.compile(r"(\d{1,9})\.(\d\d)\.(\d{3})\.(\d{3}) ([IWED]) (?:srv|slot|cmn|spec|que) {1,16}[\w~()<>]{1,12}: +(?=[a-z])")
 SUBSYSTEM = re.compile(r"^(?:srv|slot|cmn|spec|que) {1,16}[\w~()<>]{1,12}: ")
 SLOT = re.compile(r"id +(\d+) \| task (-?\d+) \| ")
 FOREIGN = re.compile(r"^time=\S{1,64} level=")
 _LEVELS = {"error": "E", "warn": "W", "warning": "W", "debug": "D"}
 
 
-@dataclass(frozen=True)
-class Line:
-    """One message without its prefixes; `stamp_s` seconds since the log began, `level` one of I W E D, both None where not printed."""
+class Line(NamedTuple):
+    """One message without its prefixes; `level` one of I W E D, None where not printed; `stamp` the match of the engine's own stamp."""
 
     text: str
-    stamp_s: float | None = None
+    stamp: re.Match[str] | None = None
     level: str | None = None
+
+    @property
+    def stamp_s(self) -> float | None:
+        """Seconds since the log began (minutes do not wrap at 60); None where not printed."""
+        stamp = self.stamp
+        if stamp is None:
+            return None
+        return round(int(stamp[1]) * 60 + int(stamp[2]) + int(stamp[3]) / 1e3 + int(stamp[4]) / 1e6, 6)
 
 
 def unwrapped(text: str) -> str:
@@ -51,13 +59,15 @@ def unwrapped(text: str) -> str:
 
 def clean(text: str) -> Line:
     """Takes off all prefixes, the engine's own included; of two stamps (a log inside a log) the inner one counts."""
+    own = OWN.match(text)
+    if own and "\x1b" not in text:  # the common form of a server's line: nothing can stand before it
+        return Line(text[own.end() :].strip(), own, own[5])
     stamp, level = None, None
     for _ in range(4):
         text = PROGRESS.sub("", unwrapped(text), count=1)
         found = STAMP.match(text)
         if found:
-            minutes, seconds, millis, micros, level = found.groups()
-            stamp = int(minutes) * 60 + int(seconds) + int(millis) / 1e3 + int(micros) / 1e6
+            stamp, level = found, found[5]
         else:
             found = LEVEL.match(text)
             level = found.group(1) if found else level
@@ -66,12 +76,12 @@ def clean(text: str) -> Line:
         text = text[found.end() :]
     # a glued spinner can stand behind the stamp as well
     text = PROGRESS.sub("", SUBSYSTEM.sub("", text, count=1), count=1)
-    return Line(text.strip(), None if stamp is None else round(stamp, 6), level)
+    return Line(text.strip(), stamp, level)
 
 
 def is_foreign(text: str) -> bool:
     """A line of another logger (`time=… level=…`) between the engine's own: to be dropped."""
-    return FOREIGN.match(text) is not None
+    return text.startswith("time=") and FOREIGN.match(text) is not None
 
 
 def from_json_log(text: str) -> list[str]:

@@ -10,25 +10,31 @@ _LONGEST = 32  # characters; longer digit strings are noise and slow to convert
 
 def signed(text: object) -> float | None:
     """A finite number, sign kept (breakdown columns may be negative). None where there is none."""
-    if isinstance(text, bool) or text is None:
+    if not isinstance(text, (str, int, float)) or isinstance(text, bool) or (isinstance(text, str) and len(text) > _LONGEST):
         return None
     try:
-        value = float(text if isinstance(text, (int, float)) else str(text)[: _LONGEST + 1])
+        value = float(text)
     except (ValueError, OverflowError):
         return None
-    if isinstance(text, str) and len(text) > _LONGEST:
-        return None
-    return value if math.isfinite(value) and abs(value) < LARGEST else None
+    return value if -LARGEST < value < LARGEST else None  # NaN compares false
 
 
 def number(text: object) -> float | None:
     """A finite number of at least 0. None for anything else."""
+    if type(text) is str and len(text) <= _LONGEST:  # the usual case, kept short because every figure passes here
+        try:
+            printed = float(text)
+        except ValueError:
+            return None
+        return printed if 0 <= printed < LARGEST else None
     value = signed(text)
     return value if value is not None and value >= 0 else None
 
 
 def count(text: object) -> int | None:
     """A whole number of at least 0. None for anything else."""
+    if isinstance(text, str) and len(text) < 16 and text.isdecimal():
+        return int(text)
     value = number(text)
     return int(value) if value is not None and value == int(value) else None
 

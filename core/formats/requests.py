@@ -69,8 +69,7 @@ class RequestFacts:
     def handlers(self) -> dict[str, str]:
         """Keyword in a line -> name of the method that reads such lines."""
         return {
-            "eval time": "on_time",
-            "total time": "on_time",
+            "l time": "on_time",
             "ccept": "on_draft",
             "#calls": "on_statistics",
             "pos = (": "on_positions",
@@ -80,7 +79,7 @@ class RequestFacts:
 
     def _request(self, line: Line, taken: str) -> Request:
         """The request a line belongs to; a new one where the tag differs or the figure is there already."""
-        found = SLOT.search(line.text)
+        found = SLOT.match(line.text) or (SLOT.search(line.text) if " | task " in line.text else None)
         tag = found.groups() if found else None
         now = self._current
         if now is None or getattr(now, taken) is not None or (tag is not None and now.tag is not None and tag != now.tag):
@@ -90,11 +89,12 @@ class RequestFacts:
         return now
 
     def _open(self, line: Line) -> Request:
-        if line.stamp_s is not None:
-            if self._stamp is not None and line.stamp_s + 1.0 < self._stamp:
+        stamp = line.stamp_s
+        if stamp is not None:
+            if self._stamp is not None and stamp + 1.0 < self._stamp:
                 self.arm += 1  # the clock starts at log start: going back means another server
-            self._stamp = line.stamp_s
-        self._current = Request(stamp_s=line.stamp_s, arm=self.arm)
+            self._stamp = stamp
+        self._current = Request(stamp_s=stamp, arm=self.arm)
         if len(self.requests) < KEPT:
             self.requests.append(self._current)
         else:
@@ -103,11 +103,11 @@ class RequestFacts:
 
     def on_time(self, line: Line) -> None:
         """`prompt eval time`, `eval time`, `total time`; the tools' own summaries are not a server's."""
-        found = _TIME.search(line.text)
+        found = _TIME.search(line.text, max(0, line.text.find("l time") - 16))
         if found is None:
             return
         what, ms, tokens, rate = found[1], number(found[2]), count(found[3]), number(found[5])
-        if _TRACE.search(line.text):
+        if _TRACE.search(line.text, 0, max(0, found.start())):
             self._on_trace(what, ms, tokens, rate)
             return
         if what == "prompt eval":
@@ -136,7 +136,7 @@ class RequestFacts:
         request = self._request(line, "drafted")
         request.share_printed, request.accepted, request.drafted = number(found[1]), count(found[2]), count(found[3])
         request.mean_len = number(found[4])
-        request.per_pos = tuple(numbers(found[5] or ""))
+        request.per_pos = tuple(numbers(found[5])) if found[5] else ()
 
     def on_positions(self, line: Line) -> None:
         """The per-position rates on a line of their own."""

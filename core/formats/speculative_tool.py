@@ -35,7 +35,7 @@ class ToolFacts:
             "accept ": "on_figure",
             "draft:": "on_section",
             "target:": "on_section",
-            "eval time": "on_runs",
+            " runs": "on_runs",
         }
 
     def on_speed(self, line: Line) -> None:
@@ -61,7 +61,7 @@ class ToolFacts:
 
     def on_runs(self, line: Line) -> None:
         """`eval time = … ms / N runs` outside those sections: the target alone."""
-        found = _RUNS.search(line.text)
+        found = _RUNS.search(line.text) if " runs" in line.text else None
         ms, runs = (number(found[1]), count(found[2])) if found else (None, None)
         if ms and runs and not self._own_section and self.base is None:
             self.base = (ms, runs)
