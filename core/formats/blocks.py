@@ -80,6 +80,7 @@ class Block:
     free_mib: float | None = None
     required_mib: float | None = None
     vram_mib: float | None = None
+    vram_weights_mib: float | None = None
     path: str | None = None
     in_context: bool = False
     finished: bool = False

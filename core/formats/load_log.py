@@ -30,7 +30,7 @@ _FREE = re.compile(r"using device (\S{1,200}) .{0,300}- +(\d+) MiB free")
 _META = re.compile(r"loaded meta data with .{0,100} from (.{1,4096}?) \(version")
 _PARTIAL = re.compile(r"partial load .{1,8}used (\d+) of (\d+) tensors")
 _REQUIRED = re.compile(r"mem required +=? *= *([\d.]+) MB")
-_VRAM = re.compile(r"VRAM used: *([\d.]+) MB")
+_VRAM = re.compile(r"VRAM used: *([\d.]+) MB(?: \(model: *([\d.]+) MB)?")
 _COMPUTE_2023 = re.compile(r"compute buffer total size *= *([\d.]+) MB")
 _NEW_MODEL = ("offloading", "loading model tensors", "ggml ctx size", "loaded meta data")
 
@@ -135,8 +135,9 @@ class LoadFacts:
             self._model_line()
             self.block.required_mib = number(required[1])
         if vram:
-            self._model_line()
-            self.block.vram_mib = number(vram[1])
+            self._model_line() if not self.block.in_context else None  # the context's own line gives a total of both
+            self.block.vram_mib = self.block.vram_mib if self.block.vram_mib is not None else number(vram[1])
+            self.block.vram_weights_mib = self.block.vram_weights_mib if vram[2] is None else number(vram[2])
         if compute:
             self._context_line()
             self.compute_total_mib = number(compute[1])

@@ -56,12 +56,11 @@ def _block_devices(facts: LoadFacts, kind: str) -> dict[str, float] | None:
 
 
 def _placement_values(facts: LoadFacts, placement: Placement) -> Values:
-    loads, complete = _loads(facts), placement.device_list_complete
-    devices, weighed = placement.device_mib, any(block.weights for block in loads)
-    seen = merged([block.devices() for block in loads]) if weighed else None
-    known = total([placement.host_mib, math.fsum((devices or {}).values()) if devices is not None else None])
-    vram = next((block.vram_mib for block in loads if block.vram_mib is not None), None)
-    gpu = round(math.fsum([*devices.values(), placement.split_mib or 0.0]), 6) if devices is not None else vram
+    loads = _loads(facts)
+    return {**_layer_values(facts, placement, loads), **_host_values(placement, loads), **_device_values(facts, placement, loads)}
+
+
+def _layer_values(facts: LoadFacts, placement: Placement, loads: list[Block]) -> Values:
     on_host = sum(n for name, n in facts.extra.layers_on.items() if name.startswith("CPU")) if facts.extra.layers_on else None
     claimed = placement.layers_offloaded
     contradicted = bool(on_host) and claimed is not None and claimed == placement.layers_total
@@ -73,11 +72,32 @@ def _placement_values(facts: LoadFacts, placement: Placement) -> Values:
         "conflict": None if on_host is None or claimed is None else contradicted,
         "blocks": len(loads) if facts.evidence else None,
         "block_kinds": [block.kind for block in loads] if facts.evidence else None,
+    }
+
+
+def _host_values(placement: Placement, loads: list[Block]) -> Values:
+    return {
         "host_mib": placement.host_mib,
         "host_buffers_mib": placement.host_buffers_mib,
         "host_mib_min": placement.host_mib_min,
         "host_mib_max": placement.host_mib_max,
         "host_share": placement.host_share,
+        "cpu_repack_mib": next((b.weights["CPU_REPACK"] for b in loads if "CPU_REPACK" in b.weights), None),
+        "mapped_span_mib": placement.mapped_span_mib,
+        "spilled": placement.spilled,
+        "spill_reason": placement.reason,
+        "host_only": placement.host_only,
+        "n_cpu_moe": placement.n_cpu_moe,
+    }
+
+
+def _device_values(facts: LoadFacts, placement: Placement, loads: list[Block]) -> Values:
+    devices, complete, weighed = placement.device_mib, placement.device_list_complete, any(block.weights for block in loads)
+    seen = merged([block.devices() for block in loads]) if weighed else None
+    known = total([placement.host_mib, math.fsum((devices or {}).values()) if devices is not None else None])
+    vram = next((block.vram_mib for block in loads if block.vram_mib is not None), None)
+    weights_2023 = next((block.vram_weights_mib for block in loads if block.vram_weights_mib is not None), vram)
+    return {
         "device_mib": devices,
         "device_mib_seen": seen,
         "device_list_complete": complete,
@@ -87,15 +107,9 @@ def _placement_values(facts: LoadFacts, placement: Placement) -> Values:
         "mtp_device_mib": _block_devices(facts, "mtp"),
         "split_mib": placement.split_mib,
         "tensor_split_mode": True if any(n.startswith("Meta(") for block in loads for n in block.weights) else None,
-        "gpu_weights_mib": gpu,
+        "gpu_weights_mib": round(math.fsum([*devices.values(), placement.split_mib or 0.0]), 6) if devices is not None else weights_2023,
         "weights_total_mib": round(known + (placement.split_mib or 0.0), 6) if known is not None and complete else None,
         "vram_mib": vram,
-        "cpu_repack_mib": next((b.weights["CPU_REPACK"] for b in loads if "CPU_REPACK" in b.weights), None),
-        "mapped_span_mib": placement.mapped_span_mib,
-        "spilled": placement.spilled,
-        "spill_reason": placement.reason,
-        "host_only": placement.host_only,
-        "n_cpu_moe": placement.n_cpu_moe,
     }
 
 

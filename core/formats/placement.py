@@ -137,7 +137,7 @@ def placement_of(facts: LoadFacts) -> Placement:
         layers_offloaded=layers[0] if layers else None,
         layers_total=layers[1] if layers else None,
         host_mib=host,
-        device_mib=devices if weighed and complete else None,
+        device_mib=devices if weighed and complete and (devices or not _mapped_devices(weighed)) else None,
         split_mib=splits,
         mapped_span_mib=next((block.spans() for block in weighed if block.spans()), None),
         host_buffers_mib=merged([block.hosts() for block in weighed]) or None,
@@ -175,19 +175,29 @@ def _block(block: Block, complete: bool | None) -> BlockPlacement:
     )
 
 
+def _gpu_2023(block: Block) -> float | None:
+    """Weights on GPUs in the wording of 2023, MiB: the model's part where a total of model and context is printed."""
+    return block.vram_weights_mib if block.vram_weights_mib is not None else block.vram_mib
+
+
 def _share(host: float | None, devices: dict[str, float], splits: float | None, loads: list[Block]) -> float | None:
     """Host weights over all weights; None where one of the two is unknown."""
     if host is None:
         return None
-    rest = math.fsum([*devices.values(), splits or 0.0, *(block.vram_mib or 0.0 for block in loads)])
-    if any(block.required_mib is not None and block.vram_mib is None for block in loads):
+    rest = math.fsum([*devices.values(), splits or 0.0, *(_gpu_2023(block) or 0.0 for block in loads)])
+    if any(block.required_mib is not None and _gpu_2023(block) is None for block in loads):
         return None
     return round(host / (host + rest), 6) if host + rest > 0 else None
 
 
+def _mapped_devices(loads: list[Block]) -> bool:
+    """Whether a device's weights are known as a span only, as on Metal."""
+    return any(not name.startswith("CPU") and "_Host" not in name for block in loads for name in block.spans())
+
+
 def _host_only(facts: LoadFacts, loads: list[Block], devices: dict[str, float], splits: float | None) -> bool:
     """No device holds or could hold anything: the log of a machine or build without a GPU."""
-    if not loads or devices or splits or facts.extra.gpu_info or facts.extra.values.get("devices_found"):
+    if not loads or devices or splits or _mapped_devices(loads) or facts.extra.gpu_info or facts.extra.values.get("devices_found"):
         return False
     elsewhere = [n for block in facts.blocks for store in (block.kv, block.compute) for n in store if not n.startswith("CPU")]
     return not elsewhere and all(block.layers is None for block in loads)
@@ -222,8 +232,20 @@ def _spill(
     return _by_bytes(facts, loads, host, _share(host, devices, splits, loads))
 
 
+def _span_share(loads: list[Block]) -> float | None:
+    """At most this share of the target's weights can lie on the host: its spans over spans and devices. None without spans."""
+    target = next((block for block in loads if block.kind == "target" and block.spans()), None)
+    if target is None or not target.devices() or _mapped_devices([target]):
+        return None
+    most = math.fsum([*target.spans().values(), *target.hosts().values()])
+    return most / (most + math.fsum([*target.devices().values(), target.splits() or 0.0]))
+
+
 def _by_bytes(facts: LoadFacts, loads: list[Block], host: float | None, share: float | None) -> tuple[bool | None, str]:
     """All layers offloaded: the bytes decide, because experts may lie on the host all the same."""
+    spanned = _span_share(loads)
+    if host is None and spanned is not None and spanned <= AT_MOST_EMBEDDING:
+        return False, f"all layers offloaded and a host span of at most {spanned:.1%} of the weights"
     if host is None:
         return None, "a mapped file hides how many bytes the host holds" if any(b.spans() for b in loads) else "the list of buffers is cut"
     bound = math.prod(facts.extra.vocabulary.values()) * 2 / 1024**2 if len(facts.extra.vocabulary) == 2 else None
