@@ -88,10 +88,12 @@ def measured_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict
 
 
 def cell_status(cell: dict[str, Any]) -> str:
-    """ok as soon as one counted repetition is good; otherwise what kept the others out."""
+    """ok as soon as one counted repetition is good; otherwise what kept the others out. Only a warm-up so far: not run."""
     if cell["n"]:
         return "ok"
-    return "excluded" if cell["n_excluded"] else "failed"
+    if cell["n_excluded"]:
+        return "excluded"
+    return "failed" if cell["n_bad"] else "not_run"
 
 
 def cell_why(price: Price | None, n_max: int) -> str:

@@ -1,0 +1,71 @@
+"""What a person does on the pages, by what the person sees."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+
+def settled(page: Page) -> None:
+    """The page has finished its script run."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
+    page.wait_for_timeout(300)
+
+
+def go(page: Page, url: str) -> None:
+    """Opens an address and waits for the page."""
+    page.goto(url)
+    settled(page)
+
+
+def name_oneself(page: Page, name: str) -> None:
+    """Gives the name under which things are proposed and decided."""
+    field = page.get_by_label("Your name")
+    field.fill(name)
+    field.press("Enter")
+    settled(page)
+
+
+def choose(page: Page, key: str, option: str) -> None:
+    """Picks an option of a select box."""
+    page.locator(f".st-key-{key} input").click()
+    page.get_by_role("option", name=option, exact=True).click()
+    settled(page)
+
+
+def number(page: Page, key: str, value: int) -> None:
+    """Types a number."""
+    field = page.locator(f".st-key-{key} input")
+    field.fill(str(value))
+    field.press("Enter")
+    settled(page)
+
+
+def propose(page: Page, url: str, model: str, *, n_max: int = 3, production_c: int = 1, repetitions: int = 3) -> str:
+    """Fills the proposal and opens its worksheet; answers with the worksheet's id."""
+    go(page, f"{url}/propose")
+    name_oneself(page, "Ada")
+    choose(page, "propose-model", model)
+    number(page, "propose-n-max", n_max)
+    number(page, "propose-concurrency", production_c)
+    number(page, "propose-repetitions", repetitions)
+    page.get_by_role("button", name="Open worksheet").click()
+    page.wait_for_url(re.compile(r"worksheet=w-"), timeout=60_000)
+    settled(page)
+    return page.url.rpartition("worksheet=")[2]
+
+
+def main_text(page: Page) -> str:
+    """What stands on the page beside the menu."""
+    return page.get_by_test_id("stMain").inner_text()
+
+
+def wait_for(page: Page, holds: Callable[[], bool], limit_s: float, what: str) -> None:
+    """Waits for something that takes as long as it takes."""
+    end = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < end, f"{what} did not come within {limit_s} s; the page says:\n{main_text(page)[:3000]}"
+        page.wait_for_timeout(300)

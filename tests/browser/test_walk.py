@@ -1,0 +1,138 @@
+"""A whole way in a real browser: propose, run, app killed and restarted, matrix, receipt, worksheet, decision, ledger; and Stop."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+
+from playwright.sync_api import expect
+
+from core.domain.run import FINAL
+from core.store.open import open_store
+from tests.browser.steps import choose, go, main_text, name_oneself, propose, settled, wait_for
+
+
+def stage_line(page, name):
+    """The mark in front of a stage: ● done, ◐ now, ○ planned."""
+    found = re.search(rf"(\S) {re.escape(name)}$", main_text(page), re.MULTILINE)
+    return found.group(1) if found else None
+
+
+def test_from_proposal_to_signed_decision(app, page):
+    outside = []
+    page.on("request", lambda request: outside.append(request.url) if not request.url.startswith((app.url, "data:", "blob:")) else None)
+    go(page, app.url)
+    expect(page.get_by_text("Price the bet. Keep the receipt.")).to_be_visible()
+    go(page, f"{app.url}/matrix")
+    assert "DeepSeek Q8-MTP" in main_text(page) and "14 layers spilled" in main_text(page)
+
+    worksheet_id = propose(page, app.url, "made-dense", n_max=2)
+    assert "missing" in main_text(page), "empty where nothing is measured yet"
+    page.get_by_role("button", name="Run sweep").dblclick()
+    page.get_by_role("link", name=re.compile("Open run")).click(timeout=60_000)
+    page.wait_for_url(re.compile(r"run\?run="))
+    run_id = page.url.rpartition("run=")[2]
+
+    wait_for(page, lambda: stage_line(page, "n=1") == "●" and stage_line(page, "n=2") in ("○", "◐"), 240, "n=1 done before n=2")
+    assert "tok/s" in main_text(page) and "Stop" in main_text(page)
+    app.kill()
+    app.start()
+    go(page, f"{app.url}/run?run={run_id}")
+    wait_for(page, lambda: "Stop" not in main_text(page) and stage_line(page, "baseline again") == "●", 240, "the end of the sweep")
+
+    rows = json.load(urllib.request.urlopen(f"{app.url}/api/v1/matrix?provenance=measured"))["rows"]
+    assert [(row["model"], row["cells"]["off"]["n"], row["cells"]["1"]["n"], row["cells"]["2"]["n"]) for row in rows] == [
+        ("made-dense", 6, 3, 3)
+    ]
+    assert rows[0]["cells"]["1"]["accept_share"] == 1.0 and rows[0]["cells"]["1"]["accept_denominator"] == "of 192 proposed"
+    assert rows[0]["cells"]["3"]["status"] == "not_run"
+
+    go(page, f"{app.url}/matrix")
+    page.locator(f'a[href*="{run_id}-1-1"]').first.click()
+    page.wait_for_url(re.compile(r"receipt\?cell="))
+    settled(page)
+    receipt = main_text(page)
+    page.get_by_role("tab", name="Raw log").click()
+    page.wait_for_timeout(500)
+    receipt += main_text(page)
+    for word in ("launcher.py", "--spec-draft-n-max 1", "server-2.log", "192", "spec-type draft-mtp"):
+        assert word in receipt, f"{word} is missing on the receipt"
+
+    assert page.get_by_test_id("stDataFrame").count() >= 1, "the samples stand in a table"
+    go(page, f"{app.url}/worksheet?worksheet={worksheet_id}")
+    name_oneself(page, "Ada")
+    sheet = main_text(page)
+    for word in ("b11549", "sha256", "host only", "tokens per step", "c=1:", "Suggestion"):
+        assert word in sheet, f"{word} is missing on the worksheet"
+    page.get_by_text("keep", exact=True).click()
+    settled(page)
+    assert "Open gates" in main_text(page)
+    expect(page.get_by_role("button", name="Record decision")).to_be_disabled()
+    page.get_by_text("reject", exact=True).click()
+    settled(page)
+    page.get_by_role("button", name="Record decision").click()
+    settled(page)
+    assert "needs a reason" in main_text(page), "a rejection without a reason is refused"
+    fill(page, "Reason", "No tool suite was run: <b>not priced</b>.")
+    if page.get_by_label("Why against the suggestion").count():
+        fill(page, "Why against the suggestion", "The suite comes first.")
+    page.get_by_role("button", name="Record decision").click()
+    wait_for(page, lambda: "This is final" in main_text(page), 60, "the decision")
+    go(page, f"{app.url}/ledger")
+    ledger = main_text(page)
+    assert "REJECT" in ledger and "Ada" in ledger and "<b>not priced</b>" in ledger, "text is shown as text"
+    assert outside == [], "no request leaves the machine"
+    app.stop()
+    _, store = open_store(app.database)
+    (decision,) = store.decisions.all()
+    assert decision["verdict"] == "reject" and decision["evidence"]["run_id"] == run_id and len(store.runs.find()) == 1
+    assert (app.folder / "walk.duckdb.d" / "decisions.jsonl").read_text().count("\n") == 1
+
+
+def fill(page, label, text):
+    field = page.get_by_label(label, exact=True)
+    field.fill(text)
+    field.press("Control+Enter")
+    settled(page)
+
+
+def test_stop_really_stops(app, page):
+    propose(page, app.url, "made-dense", n_max=3, repetitions=8)
+    page.get_by_role("button", name="Run sweep").click()
+    page.get_by_role("link", name=re.compile("Open run")).click(timeout=60_000)
+    page.wait_for_url(re.compile(r"run\?run="))
+    run_id = page.url.rpartition("run=")[2]
+    wait_for(page, lambda: stage_line(page, "baseline") == "◐" and bool(app.ours()), 120, "the running baseline")
+    page.get_by_role("button", name="Stop").click()
+    wait_for(page, lambda: "Stopped by" in main_text(page), 60, "the word of the stop")
+    assert app.ours() == [], "no process of ours is left"
+    app.stop()
+    _, store = open_store(app.database)
+    run = store.runs.get(run_id)
+    last = store.runs.events(run_id)[-1]
+    assert run["state"] == "cancelled" and run["state"] in FINAL
+    assert last["kind"] == "run_finished" and last["body"]["outcome"] == "cancelled" and last["body"]["left"] == []
+
+
+def test_forms_take_anything_and_lose_nothing(app, page):
+    go(page, f"{app.url}/propose")
+    name_oneself(page, "Ada")
+    choose(page, "propose-model", "made-moe")
+    hostile = "<img src=x onerror=alert(1)>" + "x" * 9_000
+    field = page.get_by_label("Title")
+    field.fill(hostile)
+    field.press("Enter")
+    settled(page)
+    page.locator(".st-key-propose-n-max input").fill("-5")
+    page.locator(".st-key-propose-n-max input").press("Enter")
+    settled(page)
+    page.get_by_role("button", name="Open worksheet").click()
+    settled(page)
+    text = main_text(page)
+    assert "at most 200 characters" in text and "at least 1" in text
+    assert page.get_by_label("Title").input_value() == hostile, "what was typed is still there"
+    assert page.locator("img[src='x']").count() == 0
+    for address in ("run?run=nonsense", "receipt?cell=%3Cb%3E", "worksheet?worksheet=w-none"):
+        go(page, f"{app.url}/{address}")
+        assert "Not found" in main_text(page), address
