@@ -42,17 +42,23 @@ def columns_of(rows: list[Row]) -> tuple[str, ...]:
 
 
 def row_title(row: Row) -> str:
-    """Model × spill, with the concurrency where it is not one stream."""
+    """Model × spill, with the concurrency where it is not one stream. An imported file may name no model and no concurrency."""
     spill = row["spill"]["label"]
+    streams = f"c={row['c']}" if row["c"] is not None else "concurrency not recorded"
     if row["provenance"] == "measured" and row["spill"]["layers"]:
         spill = f"{row['spill']['layers']} layers spilled"
-    return " · ".join([row["model"], spill, *([f"c={row['c']}"] if row["c"] != 1 else [])])
+    return " · ".join([row["model"] or "model not recorded", spill, *([streams] if row["c"] != 1 else [])])
 
 
 def row_below(row: Row) -> str:
     """Where the row comes from."""
     if row["provenance"] == "transcribed":
         return "✎ transcribed, not measured here"
+    if row["provenance"] == "imported":
+        known = [row["build"], row["file"]["settings"], row["workload"], f"context {row['context']}" if row["context"] else None]
+        return " · ".join(
+            ["⇣ imported, not measured here", row["file"]["name"], row["file"]["kind"], *(str(part) for part in known if part)]
+        )
     known = [row["provenance"], row["box"], row["build"], row["workload"], f"context {row['context']}" if row["context"] else None]
     return " · ".join(str(part) for part in known if part)
 
