@@ -256,7 +256,7 @@ def missing_of(one: dict[str, Any]) -> list[str]:
     """What a cell does not say and the matrix would want."""
     names = {"model": "model", "build": "engine build", "context": "context length", "c": "concurrency", "workload": "workload"}
     lacking = [label for key, label in names.items() if one[key] is None]
-    lacking += ["n_max: no place in the matrix"] if one["n_max"] is None else []
+    lacking += ["n_max"] if one["n_max"] is None else []
     return lacking + (["acceptance"] if one["n_max"] != 0 and one["accept_share"] is None else [])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.forms import Name, Record, checked
-from core.domain.imported import cells_of, missing_of, why_no_cells, words
+from core.domain.imported import cells_of, why_no_cells, words
 from core.domain.units import figures_of
 from core.errors import InvalidInput, NotFound, OutputNotUnderstood
 from core.formats.keys import KEYS
@@ -45,11 +45,6 @@ class Preview:
     warnings: list[str] = field(default_factory=list)
     is_there: bool = False
     problem: str = ""
-
-    @property
-    def gaps(self) -> list[list[str]]:
-        """What each cell does not say."""
-        return [missing_of(one) for one in self.cells]
 
 
 def preview(house: House, name: str, data: bytes, *, kind: str | None = None) -> Preview:

@@ -99,7 +99,8 @@ def _measured_rows(house: House, model: str | None) -> list[dict[str, Any]]:
 def _build_text(recipe: dict[str, Any] | None) -> str | None:
     if not recipe or not (recipe.get("engine_build") or recipe.get("engine_commit")):
         return None
-    return f"b{recipe['engine_build']} ({recipe['engine_commit']})" if recipe.get("engine_build") else str(recipe["engine_commit"])
+    build, commit = recipe.get("engine_build"), recipe.get("engine_commit")
+    return " ".join(part for part in (f"b{build}" if build else "", f"({commit})" if build and commit else str(commit or "")) if part)
 
 
 def _identity(cell: dict[str, Any]) -> tuple[Any, ...]:

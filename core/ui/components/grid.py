@@ -147,7 +147,8 @@ def draw_links(rows: list[Row]) -> None:
 
 def _not_run_words(row: Row) -> str:
     blanks = [column_title(name) for name, cell in row["cells"].items() if cell["status"] == "not_run"]
-    return f" — not run: {', '.join(blanks)}" if blanks else ""
+    what = "not in the file" if row["provenance"] == "imported" else "not run"
+    return f" — {what}: {', '.join(blanks)}" if blanks else ""
 
 
 def table_of(rows: list[Row]) -> pd.DataFrame:

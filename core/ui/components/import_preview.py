@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.domain.imported import missing_of
 from core.services.house import House
 from core.services.imports import FILES_AT_ONCE, KINDS, LIMIT, Preview, list_imports, preview, raw_import
 from core.ui.components.figures import NOT_RECORDED, literal, plain, rate, rate_range, share, size, when
@@ -56,7 +57,9 @@ def forget_files() -> None:
 
 def overview(previews: list[Preview]) -> None:
     """One line a file."""
-    st.dataframe(pd.DataFrame([_line(one) for one in previews]), hide_index=True, width="stretch", key="import-overview")
+    wide = {"result": st.column_config.TextColumn("result", width="medium")}
+    frame = pd.DataFrame([_line(one) for one in previews])
+    st.dataframe(frame, hide_index=True, width="stretch", key="import-overview", column_config=wide)
 
 
 def _line(one: Preview) -> dict[str, Any]:
@@ -64,11 +67,11 @@ def _line(one: Preview) -> dict[str, Any]:
     result = f"✕ {one.problem}" if one.problem else ("already there" if one.is_there else "new")
     return {
         "file": one.name,
+        "result": result,
         "size": size(one.bytes),
         "read as": one.kind or NOT_RECORDED,
         "figures": len(one.figures),
         "cells for the matrix": f"{placed} of {len(one.cells)}" if one.cells else "none",
-        "result": result,
     }
 
 
@@ -83,6 +86,8 @@ def detail(one: Preview, number: int) -> None:
             st.text(f"⚠ {sentence}")
         if one.cells:
             st.dataframe(cell_table(one), hide_index=True, width="stretch", key=f"import-cells-{number}")
+            for sentence in gap_words(one):
+                st.text(sentence)
         else:
             st.text(f"Kept as a reading, without a cell: {one.why_no_cells}.")
         st.caption("What was read")
@@ -98,11 +103,21 @@ def _shown(value: Any) -> str:
 
 
 def cell_table(one: Preview) -> pd.DataFrame:
-    """Which recipe and cell each rate maps to, and what it does not say."""
-    return pd.DataFrame([_cell(cell, gaps) for cell, gaps in zip(one.cells, one.gaps, strict=True)])
+    """Which recipe and cell each rate maps to."""
+    return pd.DataFrame([_cell(cell) for cell in one.cells])
 
 
-def _cell(cell: dict[str, Any], gaps: list[str]) -> dict[str, Any]:
+def gap_words(one: Preview) -> list[str]:
+    """What the cells do not say, and which of them have no place in the matrix for it."""
+    gaps = list(dict.fromkeys(gap for cell in one.cells for gap in missing_of(cell)))
+    homeless = sum(cell["n_max"] is None for cell in one.cells)
+    said = [f"The file does not say, for these cells: {', '.join(gaps)}."] if gaps else []
+    return said + (
+        [f"Without a known n_max {homeless} of {len(one.cells)} have no column in the matrix: kept, not shown there."] if homeless else []
+    )
+
+
+def _cell(cell: dict[str, Any]) -> dict[str, Any]:
     n_max = {None: f"{NOT_RECORDED} unknown", 0: "off"}.get(cell["n_max"], str(cell["n_max"]))
     return {
         "column n_max": n_max,
@@ -116,7 +131,6 @@ def _cell(cell: dict[str, Any], gaps: list[str]) -> dict[str, Any]:
         "concurrency": str(cell["c"] or NOT_RECORDED),
         "workload": cell["workload"] or NOT_RECORDED,
         "rate is": cell["basis"],
-        "missing": ", ".join(gaps),
     }
 
 

@@ -21,7 +21,7 @@ def imported_card(view: dict[str, Any]) -> None:
     st.markdown("**Imported file**")
     lines = [
         ("file", f"{file['name']} · {size(file['bytes'])}"),
-        ("sha256", file["sha256"]),
+        ("sha256", f"{file['sha256'][:24]}…"),
         ("read as", file["kind"]),
         ("taken in", f"{when(file['noted_at'])} by {file['imported_by']}"),
         ("model", one["model"] or NOT_RECORDED),
