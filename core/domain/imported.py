@@ -143,9 +143,9 @@ def _batched_bench(values: Values) -> list[dict[str, Any]]:
 
 def _server(values: Values, **known: Any) -> list[dict[str, Any]]:
     """The arm with drafts and, where the file holds one, its baseline. A lone arm is a baseline only where nothing points to drafts."""
-    base_n, base_ms = whole(values.get("base_predicted_n"), 2, 1 << 62), real(values.get("base_predicted_ms"), 1e-6, 1e15)
+    h_ms = real(values.get("H_ms"), 1e-6, 1e12) if values.get("base_predicted_n") is not None else None
     shared = {"context": values.get("n_ctx"), **known}
-    found = cell(1000.0 * (base_n - 1) / base_ms, 0, **shared) if base_n and base_ms else []
+    found = cell(1000.0 / h_ms, 0, **shared) if h_ms else []
     cost = real(values.get("cost_per_token_ms"), 1e-6, 1e12)
     median = values.get("tps_median") if values.get("tps_min") is not None else None
     rate = median if median is not None else (1000.0 / cost if cost else None)

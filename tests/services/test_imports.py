@@ -1,4 +1,4 @@
-"""Importing: preview stores nothing, confirming stores once, what cannot be read is a sentence; imports never meet the lab's own figures."""
+"""Importing: a preview stores nothing, confirming stores once, bad input is a sentence; nothing meets the lab's own figures."""
 
 from __future__ import annotations
 

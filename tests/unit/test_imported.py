@@ -72,7 +72,8 @@ def test_an_arm_of_another_length_is_no_baseline() -> None:
 def test_a_log_of_a_server_gives_model_place_and_build() -> None:
     values = {
         "model_path": "C:\\models\\evil=1+1.gguf", "build_number": 7000, "build_commit": "abc", "predicted_n": 129, "predicted_ms": 1280.0,
-        "cost_per_token_ms": 10.0, "drafted": 90, "accepted": 80, "accept_share": 80 / 90, "a": 2.6, "n_max": 2, "n_slots": 1, "n_ctx": 4096,
+        "cost_per_token_ms": 10.0, "drafted": 90, "accepted": 80, "accept_share": 80 / 90, "a": 2.6, "n_max": 2, "n_slots": 1,
+        "n_ctx": 4096,
         "spilled": True, "host_mib": 900.0, "host_share": 0.3, "requests": 1, "spec_type": "draft-mtp",
     }  # fmt: skip
     (one,) = cells_of("load_log", values)

@@ -157,10 +157,10 @@ def table_of(rows: list[Row]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "row": row_title(row),
+                "row": neutral(row_title(row)),
                 **{column_title(name): cell_words(row["cells"][name]) if name in row["cells"] else blank("not_run") for name in columns},
                 "why": row["why"],
-                "from": row_below(row),
+                "from": neutral(row_below(row)),
             }
             for row in rows
         ]

@@ -13,6 +13,7 @@ from core.domain.imported import missing_of
 from core.services.house import House
 from core.services.imports import FILES_AT_ONCE, KINDS, LIMIT, Preview, list_imports, preview, raw_import
 from core.ui.components.figures import NOT_RECORDED, literal, plain, rate, rate_range, share, size, when
+from core.ui.components.grid import neutral
 from core.ui.components.links import page_link
 from core.ui.problem import shown
 
@@ -58,8 +59,13 @@ def forget_files() -> None:
 def overview(previews: list[Preview]) -> None:
     """One line a file."""
     wide = {"result": st.column_config.TextColumn("result", width="medium")}
-    frame = pd.DataFrame([_line(one) for one in previews])
+    frame = _frame([_line(one) for one in previews])
     st.dataframe(frame, hide_index=True, width="stretch", key="import-overview", column_config=wide)
+
+
+def _frame(lines: list[dict[str, Any]]) -> pd.DataFrame:
+    """Tables can be saved from the browser: a text that a spreadsheet would run gets an apostrophe in front."""
+    return pd.DataFrame([{key: neutral(value) for key, value in line.items()} for line in lines])
 
 
 def _line(one: Preview) -> dict[str, Any]:
@@ -91,20 +97,22 @@ def detail(one: Preview, number: int) -> None:
         else:
             st.text(f"Kept as a reading, without a cell: {one.why_no_cells}.")
         st.caption("What was read")
-        frame = pd.DataFrame([(key, _shown(value), unit) for key, value, unit in one.figures], columns=["figure", "value", "unit"])
+        frame = _frame([{"figure": key, "value": _shown(value), "unit": unit} for key, value, unit in one.figures])
         st.dataframe(frame, hide_index=True, width="stretch", key=f"import-figures-{number}", height=min(38 + 35 * len(frame), 320))
         if one.missing:
             st.text(f"Not in the file, and left unknown: {', '.join(one.missing)}.")
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, int | float):
+        return f" {value}" if value < 0 else str(value)
     text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, dict | list) else str(value)
     return text if len(text) <= _CELL_CHARS else text[: _CELL_CHARS - 1] + "…"
 
 
 def cell_table(one: Preview) -> pd.DataFrame:
     """Which recipe and cell each rate maps to."""
-    return pd.DataFrame([_cell(cell) for cell in one.cells])
+    return _frame([_cell(cell) for cell in one.cells])
 
 
 def gap_words(one: Preview) -> list[str]:
@@ -153,7 +161,7 @@ def imported_so_far(house: House) -> None:
          "by": row["imported_by"], "sha256": row["sha256"]}
         for row in files
     ]  # fmt: skip
-    st.dataframe(pd.DataFrame(lines), hide_index=True, width="stretch", key="import-so-far")
+    st.dataframe(_frame(lines), hide_index=True, width="stretch", key="import-so-far")
 
 
 def raw_file(house: House, sha256: str) -> None:

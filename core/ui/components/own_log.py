@@ -70,8 +70,10 @@ def _drafting(values: Values) -> list[tuple[str, str]]:
 
 
 def by_name(sizes: dict[str, float] | None) -> str:
-    """“CUDA0 9000.0 MiB, CPU 12.5 MiB”."""
-    return ", ".join(f"{name} {mib:.1f} MiB" for name, mib in sizes.items()) if sizes else NOT_IN_LOG
+    """“CUDA0 9000.0 MiB, CPU 12.5 MiB”; “none” where the log shows that there are none."""
+    if sizes is None:
+        return NOT_IN_LOG
+    return ", ".join(f"{name} {mib:.1f} MiB" for name, mib in sizes.items()) or "none"
 
 
 def _spilled(values: Values) -> str:

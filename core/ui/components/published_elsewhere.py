@@ -11,6 +11,7 @@ from core.domain.published import CAVEAT
 from core.services.house import House
 from core.services.reference import published_elsewhere
 from core.ui.components.figures import NOT_RECORDED
+from core.ui.components.grid import neutral
 from core.ui.components.matrix_filters import ALL
 from core.ui.state import PUBLISHED, PUBLISHED_DRAFT, PUBLISHED_PLACEMENT
 
@@ -70,7 +71,7 @@ def styled(frame: pd.DataFrame) -> Any:
 
 def table_of(rows: list[Row]) -> pd.DataFrame:
     """One line a result, as texts; an interval shows both ends, a blank stays a blank."""
-    return pd.DataFrame([_line(row) for row in rows], columns=list(_line(_EMPTY)))
+    return pd.DataFrame([{key: neutral(text) for key, text in _line(row).items()} for row in rows], columns=list(_line(_EMPTY)))
 
 
 def _line(row: Row) -> dict[str, Any]:
