@@ -255,6 +255,8 @@ def _state_values(facts: LoadFacts, requests: RequestFacts) -> Values:
     status = state.status()
     if status is None and any(request.predicted_ms is not None for request in requests.requests):
         status = "loaded"
+    if status == "loaded" and extra.values.get("spec_disabled") and not any(request.drafted for request in requests.requests):
+        status = "degraded"  # up, but without the speculation that was asked for
     draft = next((block.path for block in facts.blocks if block.kind == "draft" and block.path), None)
     drafted = any(request.drafted for request in requests.requests)
     active = True if drafted else extra.values.get("spec_active")

@@ -73,6 +73,25 @@ def test_vram_of_2023_tells_weights_from_the_rest() -> None:
     assert (values["vram_mib"], values["gpu_weights_mib"], values["host_share"], values["blocks"]) == (3000.0, 3000.0, 0.25, 1)
 
 
+def test_the_wording_between_2023_and_2024_is_the_same_in_mib() -> None:
+    log = (
+        "llm_load_tensors: offloaded 20/41 layers to GPU\nllm_load_tensors: system memory used  = 4000.50 MiB\n"
+        "llm_load_tensors: VRAM used           = 4000.50 MiB\n"
+        "llama_new_context_with_model: KV self size  =  400.00 MiB, K (f16):  200.00 MiB, V (f16):  200.00 MiB\n"
+        "llama_new_context_with_model: compute buffer total size = 91.44 MiB\n"
+    )
+    values = read(log.encode()).values
+    assert (values["host_mib"], values["vram_mib"], values["host_share"], values["kv_mib"]) == (4000.5, 4000.5, 0.5, 400.0)
+    assert values["compute_total_mib"] == 91.44
+
+
+def test_speculation_that_is_switched_off_while_loading_degrades_the_server() -> None:
+    log = "srv load_model: speculative decoding is not supported with multimodal, it will be disabled\n"
+    log += "main: server is listening on http://127.0.0.1:1\n"
+    values = read(log.encode()).values
+    assert (values["status"], values["spec_requested"], values["spec_active"]) == ("degraded", True, False)
+
+
 def test_a_machine_without_a_gpu_is_host_only() -> None:
     lines = ["load_tensors:   CPU_Mapped model buffer size =   105.20 MiB", "llama_kv_cache:        CPU KV buffer size =     8.00 MiB"]
     placement = read_placement(lines)
