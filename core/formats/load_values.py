@@ -194,7 +194,7 @@ def _table_values(facts: LoadFacts) -> Values:
         "plan_fits": not over if plan else None,
         "rows_over_free": len(over) if devices else None,
         "table1_cuda0_mib": tables[0].get("CUDA0"),
-        "table2_cuda0_mib": tables[1].get("CUDA0") if facts.fit.tables_seen == 2 else None,
+        "table2_cuda0_mib": tables[1].get("CUDA0") if len(tables) > 1 else None,
         "host_breakdown_mib": next((row for row in reversed(host) if row), None),
         "host_self_first_mib": (tables[0].get("Host") or {}).get("self"),
         "host_self_last_mib": (last.get("Host") or {}).get("self"),

@@ -85,6 +85,29 @@ def test_the_wording_between_2023_and_2024_is_the_same_in_mib() -> None:
     assert values["compute_total_mib"] == 91.44
 
 
+def test_a_plan_is_no_longer_one_once_the_model_is_loaded() -> None:
+    row = "common_memory_breakdown_print: |   - CUDA0 (Lab GPU) | {} = {} + ({} = {} + {} + {}) + {} |\n"
+    head = "common_memory_breakdown_print: | memory breakdown [MiB] | total free self model context compute unaccounted |\n"
+    plan, loaded = (24111, 23590, 13222, 11942, 768, 512, -12701), (24111, 10000, 13222, 11942, 768, 512, 889)
+    values = read((head + row.format(*plan) + head + row.format(*plan) + head + row.format(*loaded)).encode()).values
+    assert (values["breakdown_tables"], values["breakdown_is_plan"], values["unaccounted_mib"]) == (3, False, 889)
+    assert values["table2_cuda0_mib"] == values["table1_cuda0_mib"]
+
+
+def test_a_retry_that_fails_too_is_a_failure_of_its_own_size() -> None:
+    log = (
+        "0.03.360.539 E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4475.29 MiB on device 1: cudaMalloc failed: out of memory\n"
+        "0.03.360.542 E ggml_gallocr_reserve_n_impl: failed to allocate CUDA1 buffer of size 4692676608\n"
+        "0.03.360.545 W sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism\n"
+        "0.03.360.871 E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1495.76 MiB on device 1: cudaMalloc failed: out of memory\n"
+        "0.03.360.872 E ggml_gallocr_reserve_n_impl: failed to allocate CUDA1 buffer of size 1568416768\n"
+        "0.03.361.607 E srv    load_model: failed to create MTP context\n"
+    )
+    values = read(log.encode()).values
+    assert (values["status"], values["failed_at"], values["fail_device"], values["fail_mib"]) == ("failed", "compute", "CUDA1", 1495.76)
+    assert values["error_lines"] == 5
+
+
 def test_speculation_that_is_switched_off_while_loading_degrades_the_server() -> None:
     log = "srv load_model: speculative decoding is not supported with multimodal, it will be disabled\n"
     log += "main: server is listening on http://127.0.0.1:1\n"
