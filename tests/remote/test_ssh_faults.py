@@ -37,7 +37,7 @@ def nothing_left_since(before: tuple[set[int | None], int]) -> bool:
 
 
 def settled(wanted: Callable[[], bool]) -> bool:
-    for _ in range(200):
+    for _ in range(1500):
         if wanted():
             return True
         time.sleep(0.02)
