@@ -90,9 +90,7 @@ def _proposed(values: Values) -> str:
 def _build(values: Values) -> str | None:
     """As the matrix writes a build: “b5163 (7d20c4e1)”; numbers 0 and 1 are placeholders."""
     number, commit = whole(values.get("build_number"), 2, 1 << 40), words(values.get("build_commit"), 40)
-    if number and commit:
-        return f"b{number} ({commit})"
-    return commit or (f"b{number}" if number else None)
+    return " ".join(part for part in (f"b{number}" if number else "", f"({commit})" if commit else "") if part) or None
 
 
 def _place(values: Values) -> dict[str, Any]:

@@ -17,9 +17,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-# The threads of one pass wait for each other hundreds of times a token. Waiting by spinning without an end is fastest on an idle
-# machine and collapses when anything else wants a core (measured beside other work on 2 cores: 21 tok/s instead of 900).
-# About a third of a millisecond of spinning, then sleep, keeps both. Read when the library is loaded, hence before the import.
+# Threads of one pass wait for each other hundreds of times a token. Endless spinning collapses when anything else wants a core
+# (21 tok/s instead of 900 on 2 cores); a third of a millisecond, then sleep, does not. Read when the library loads: before the import.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 import xllamacpp as wheel  # noqa: E402

@@ -126,7 +126,7 @@ def _placement(arm: Arm, dialect: Dialect) -> list[str]:
 def _speculation(n_max: int, dialect: Dialect) -> list[str]:
     if dialect.spec_type is None or dialect.mtp is None or dialect.draft_max is None:
         raise PreflightRefused(
-            "This engine's --help offers no multi-token prediction (no --spec-type with draft-mtp or mtp, or no flag for the draft length).",
+            "This engine's --help offers no multi-token prediction (no --spec-type with draft-mtp or mtp, or no draft length).",
             hint="Choose a newer engine build on the box page.",
         )
     return [dialect.spec_type, dialect.mtp, dialect.draft_max, str(n_max)]

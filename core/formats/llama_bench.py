@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from core.formats.numbers import count, kept, number, signed_count
@@ -106,11 +107,19 @@ def row_of_fields(fields: Row) -> Row | None:
     }
 
 
+def _csv_rows(text: str) -> Iterator[list[str]]:
+    """The rows of CSV up to the first that no reader of CSV takes (a field without end)."""
+    try:
+        yield from csv.reader(line[:65536] for line in text.splitlines())
+    except csv.Error:
+        return
+
+
 def rows_of_csv(text: str) -> tuple[list[Row], int | None]:
     """(rows, number of columns) of CSV; every value may be quoted. A row that is cut is left out."""
     header: list[str] | None = None
     rows: list[Row] = []
-    for cells in csv.reader(text.splitlines()):
+    for cells in _csv_rows(text):
         if "avg_ts" in cells and "n_prompt" in cells:
             header = cells
         elif header and len(cells) == len(header):

@@ -45,6 +45,7 @@ _REQUESTED = (
 _CPU_MOE = re.compile(r"(?:--n-cpu-moe|-ncmoe)[ =](\d{1,5})\b")
 _WORKING_SET = "greater than the recommended max working set"
 _CUTS = {".", "..", "...", "…", "[...]", "[…]"}
+_DISABLED = ("disabled", "disabling", "not supported", "doesn't contain MTP")
 _SCALE = {"T": 1e3, "B": 1.0, "M": 1e-3, "K": 1e-6}
 
 
@@ -209,6 +210,8 @@ class ExtraFacts:
             if found[1] not in types and len(types) < 16:
                 types.append(found[1])
             self.values["spec_active"] = True
+        if any(sign in line.text for sign in _DISABLED):
+            self.values.update(spec_requested=True, spec_active=False, spec_disabled=True)
         if "speculative decoding context initialized" in line.text:
             self.values.update(spec_active=True, spec_requested=True)
 

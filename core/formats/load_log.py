@@ -16,7 +16,7 @@ from core.formats.lines import Line
 from core.formats.memory_fit import FitFacts
 from core.formats.numbers import count, number
 from core.formats.placement import Placement, placement_of
-from core.formats.version import build_of
+from core.formats.version import LOOSEST, build_of
 
 _OFFLOADED = re.compile(r"offloaded +(\d+)/(\d+) layers to GPU")
 _KV_SELF = re.compile(r"[Kk][Vv] self size *= *([\d.]+) Mi?B")
@@ -29,9 +29,9 @@ _DRAFT = re.compile(r"loading draft model '([^']{1,4096})'")
 _FREE = re.compile(r"using device (\S{1,200}) .{0,300}- +(\d+) MiB free")
 _META = re.compile(r"loaded meta data with .{0,100} from (.{1,4096}?) \(version")
 _PARTIAL = re.compile(r"partial load .{1,8}used (\d+) of (\d+) tensors")
-_REQUIRED = re.compile(r"mem required +=? *= *([\d.]+) MB")
-_VRAM = re.compile(r"VRAM used: *([\d.]+) MB(?: \(model: *([\d.]+) MB)?")
-_COMPUTE_2023 = re.compile(r"compute buffer total size *= *([\d.]+) MB")
+_REQUIRED = re.compile(r"(?:mem required|system memory used) *= *([\d.]+) Mi?B")
+_VRAM = re.compile(r"VRAM used *[:=] *([\d.]+) Mi?B(?: \(model: *([\d.]+) Mi?B)?")
+_COMPUTE_2023 = re.compile(r"compute buffer total size *= *([\d.]+) Mi?B")
 _NEW_MODEL = ("offloading", "loading model tensors", "ggml ctx size", "loaded meta data")
 
 
@@ -62,6 +62,10 @@ class LoadFacts:
         return {
             "MiB": "on_mib",
             " MB": "on_mb",
+            "mem required": "on_mb",
+            "memory used": "on_mb",
+            "VRAM used": "on_mb",
+            "compute buffer total": "on_mb",
             "layers to GPU": "on_offloaded",
             "load": "on_load",
             "ggml ctx size": "on_load",
@@ -128,7 +132,7 @@ class LoadFacts:
             self.block.kv_types = (kinds.get("K") or kinds.get("c^KV"), kinds.get("V") or kinds.get("kv^T"))
 
     def on_mb(self, line: Line) -> None:
-        """The wording of 2023, in MB that are MiB."""
+        """The wording of 2023 and of the first weeks of 2024, in MB that are MiB, then in MiB."""
         required, vram, compute = _REQUIRED.search(line.text), _VRAM.search(line.text), _COMPUTE_2023.search(line.text)
         total = _KV_SELF.search(line.text)
         if required:
@@ -197,7 +201,7 @@ class LoadFacts:
         build = build_of(line.text)
         if build is None:
             return
-        if build[2] in self._spellings:
+        if build[2] in self._spellings and build[2] < LOOSEST:
             self._next_run()
         self._spellings.add(build[2])
         number_known, commit = build[0] or self.build[0], self.build[1] or build[1]

@@ -194,7 +194,7 @@ def _table_values(facts: LoadFacts) -> Values:
         "plan_fits": not over if plan else None,
         "rows_over_free": len(over) if devices else None,
         "table1_cuda0_mib": tables[0].get("CUDA0"),
-        "table2_cuda0_mib": tables[1].get("CUDA0") if facts.fit.tables_seen == 2 else None,
+        "table2_cuda0_mib": tables[1].get("CUDA0") if len(tables) > 1 else None,
         "host_breakdown_mib": next((row for row in reversed(host) if row), None),
         "host_self_first_mib": (tables[0].get("Host") or {}).get("self"),
         "host_self_last_mib": (last.get("Host") or {}).get("self"),
@@ -255,6 +255,8 @@ def _state_values(facts: LoadFacts, requests: RequestFacts) -> Values:
     status = state.status()
     if status is None and any(request.predicted_ms is not None for request in requests.requests):
         status = "loaded"
+    if status == "loaded" and extra.values.get("spec_disabled") and not any(request.drafted for request in requests.requests):
+        status = "degraded"  # up, but without the speculation that was asked for
     draft = next((block.path for block in facts.blocks if block.kind == "draft" and block.path), None)
     drafted = any(request.drafted for request in requests.requests)
     active = True if drafted else extra.values.get("spec_active")

@@ -57,14 +57,14 @@ class FitFacts:
         }
 
     def on_table(self, line: Line) -> None:
-        """A table begins with its header. Only the first and the latest are kept apart from their number."""
+        """A table begins with its header. The first two and the latest are kept."""
         if "memory breakdown [MiB]" in line.text:
             self._begin()
         self.on_row(line)
 
     def _begin(self) -> None:
         self.tables_seen += 1
-        if len(self.tables) < 2:
+        if len(self.tables) < 3:
             self.tables.append({})
         else:
             self.tables[-1] = {}

@@ -13,6 +13,7 @@ from core.formats.numbers import count, number, numbers
 from core.formats.statistics import SpecStatistics, parse_statistics
 
 KEPT = 50_000  # requests whose figures are kept, which bounds memory; what comes after is counted and named in a warning
+RATES_KEPT = 2_000
 _TIME = re.compile(
     r"(prompt eval|generation eval|eval|total) time *= *([\d.]+) ms(?: */ *(\d+) (?:tokens|runs))?"
     r"(?: *\( *([\d.]+) ms per token, *([\d.]+|inf|nan) tokens per second\))?"
@@ -136,13 +137,17 @@ class RequestFacts:
         request = self._request(line, "drafted")
         request.share_printed, request.accepted, request.drafted = number(found[1]), count(found[2]), count(found[3])
         request.mean_len = number(found[4])
-        request.per_pos = tuple(numbers(found[5])) if found[5] else ()
+        request.per_pos = self._rates(found[5])
+
+    def _rates(self, text: str | None) -> tuple[float, ...]:
+        """Rates by position, which only the first requests of a long log keep: n-gram methods have dozens of them."""
+        return tuple(numbers(text)) if text and len(self.requests) <= RATES_KEPT else ()
 
     def on_positions(self, line: Line) -> None:
         """The per-position rates on a line of their own."""
         found = _PER_POS.search(line.text)
         if found and self._current is not None:
-            self._current.per_pos = tuple(numbers(found[1]))
+            self._current.per_pos = self._rates(found[1])
 
     def on_statistics(self, line: Line) -> None:
         """`statistics`: since the server started; kept beside the request, never mixed with it."""

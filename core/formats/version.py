@@ -23,6 +23,7 @@ _FORMS = tuple(
         r"version: (?P<number>\d+) \((?P<commit>)\d+(?:\.\d+)+\)",  # a wheel's own version stands where the commit would
     )
 )
+LOOSEST = len(_FORMS) - 1  # the last spelling also stands in paths, so a second one is no second run
 
 
 def build_of(line: str) -> tuple[int | None, str | None, int] | None:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from core.domain.run import FINAL
 from core.store.open import open_store
-from tests.browser.steps import choose, go, main_text, name_oneself, propose, settled, wait_for
+from tests.browser.steps import choose, go, main_text, name_oneself, pick, propose, sees, settled, wait_for
 
 
 def stage_line(page, name):
@@ -62,18 +62,16 @@ def test_from_proposal_to_signed_decision(app, page):
     assert page.get_by_test_id("stDataFrame").count() >= 1, "the samples stand in a table"
     go(page, f"{app.url}/worksheet?worksheet={worksheet_id}")
     name_oneself(page, "Ada")
+    sees(page, "Suggestion")
     sheet = main_text(page)
     for word in ("b11549", "sha256", "host only", "tokens per step", "c=1:", "Suggestion"):
         assert word in sheet, f"{word} is missing on the worksheet"
-    page.get_by_text("keep", exact=True).click()
-    settled(page)
-    assert "Open gates" in main_text(page)
+    pick(page, "keep", "Open gates")
     expect(page.get_by_role("button", name="Record decision")).to_be_disabled()
-    page.get_by_text("reject", exact=True).click()
-    settled(page)
+    page.get_by_test_id("stRadio").get_by_text("reject", exact=True).click()
+    expect(page.get_by_role("button", name="Record decision")).to_be_enabled(timeout=60_000)
     page.get_by_role("button", name="Record decision").click()
-    settled(page)
-    assert "needs a reason" in main_text(page), "a rejection without a reason is refused"
+    sees(page, "needs a reason")
     fill(page, "Reason", "No tool suite was run: <b>not priced</b>.")
     if page.get_by_label("Why against the suggestion").count():
         fill(page, "Why against the suggestion", "The suite comes first.")
@@ -128,11 +126,10 @@ def test_forms_take_anything_and_lose_nothing(app, page):
     page.locator(".st-key-propose-n-max input").press("Enter")
     settled(page)
     page.get_by_role("button", name="Open worksheet").click()
-    settled(page)
-    text = main_text(page)
-    assert "at most 200 characters" in text and "at least 1" in text
+    sees(page, "at most 200 characters")
+    assert "at least 1" in main_text(page)
     assert page.get_by_label("Title").input_value() == hostile, "what was typed is still there"
     assert page.locator("img[src='x']").count() == 0
     for address in ("run?run=nonsense", "receipt?cell=%3Cb%3E", "worksheet?worksheet=w-none"):
         go(page, f"{app.url}/{address}")
-        assert "Not found" in main_text(page), address
+        sees(page, "Not found")

@@ -73,6 +73,48 @@ def test_vram_of_2023_tells_weights_from_the_rest() -> None:
     assert (values["vram_mib"], values["gpu_weights_mib"], values["host_share"], values["blocks"]) == (3000.0, 3000.0, 0.25, 1)
 
 
+def test_the_wording_between_2023_and_2024_is_the_same_in_mib() -> None:
+    log = (
+        "llm_load_tensors: offloaded 20/41 layers to GPU\nllm_load_tensors: system memory used  = 4000.50 MiB\n"
+        "llm_load_tensors: VRAM used           = 4000.50 MiB\n"
+        "llama_new_context_with_model: KV self size  =  400.00 MiB, K (f16):  200.00 MiB, V (f16):  200.00 MiB\n"
+        "llama_new_context_with_model: compute buffer total size = 91.44 MiB\n"
+    )
+    values = read(log.encode()).values
+    assert (values["host_mib"], values["vram_mib"], values["host_share"], values["kv_mib"]) == (4000.5, 4000.5, 0.5, 400.0)
+    assert values["compute_total_mib"] == 91.44
+
+
+def test_a_plan_is_no_longer_one_once_the_model_is_loaded() -> None:
+    row = "common_memory_breakdown_print: |   - CUDA0 (Lab GPU) | {} = {} + ({} = {} + {} + {}) + {} |\n"
+    head = "common_memory_breakdown_print: | memory breakdown [MiB] | total free self model context compute unaccounted |\n"
+    plan, loaded = (24111, 23590, 13222, 11942, 768, 512, -12701), (24111, 10000, 13222, 11942, 768, 512, 889)
+    values = read((head + row.format(*plan) + head + row.format(*plan) + head + row.format(*loaded)).encode()).values
+    assert (values["breakdown_tables"], values["breakdown_is_plan"], values["unaccounted_mib"]) == (3, False, 889)
+    assert values["table2_cuda0_mib"] == values["table1_cuda0_mib"]
+
+
+def test_a_retry_that_fails_too_is_a_failure_of_its_own_size() -> None:
+    log = (
+        "0.03.360.539 E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 4475.29 MiB on device 1: cudaMalloc failed: out of memory\n"
+        "0.03.360.542 E ggml_gallocr_reserve_n_impl: failed to allocate CUDA1 buffer of size 4692676608\n"
+        "0.03.360.545 W sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism\n"
+        "0.03.360.871 E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1495.76 MiB on device 1: cudaMalloc failed: out of memory\n"
+        "0.03.360.872 E ggml_gallocr_reserve_n_impl: failed to allocate CUDA1 buffer of size 1568416768\n"
+        "0.03.361.607 E srv    load_model: failed to create MTP context\n"
+    )
+    values = read(log.encode()).values
+    assert (values["status"], values["failed_at"], values["fail_device"], values["fail_mib"]) == ("failed", "compute", "CUDA1", 1495.76)
+    assert values["error_lines"] == 5
+
+
+def test_speculation_that_is_switched_off_while_loading_degrades_the_server() -> None:
+    log = "srv load_model: speculative decoding is not supported with multimodal, it will be disabled\n"
+    log += "main: server is listening on http://127.0.0.1:1\n"
+    values = read(log.encode()).values
+    assert (values["status"], values["spec_requested"], values["spec_active"]) == ("degraded", True, False)
+
+
 def test_a_machine_without_a_gpu_is_host_only() -> None:
     lines = ["load_tensors:   CPU_Mapped model buffer size =   105.20 MiB", "llama_kv_cache:        CPU KV buffer size =     8.00 MiB"]
     placement = read_placement(lines)
