@@ -9,7 +9,7 @@ _UNITS = (
     ("_mib", "MiB"), ("_gib", "GiB"), ("_ms", "ms"), ("_s", "s"), ("_bytes", "bytes"), ("_pct", "%"), ("tps", "tok/s"),
     ("_share", "share 0–1"), ("layers", "layers"), ("steps", "steps"),
 )  # fmt: skip
-_TOKENS = re.compile(r"(^|_)(accepted|drafted|predicted_n|prompt_n|n_ctx|n_max|mean_len|a|n_draft)($|_)")
+_TOKENS = re.compile(r"(^|_)(accepted|drafted|predicted_n|prompt_n|n_ctx|n_max|mean_len|a|n_draft|tokens)($|_)")
 
 
 def unit_of(key: str) -> str:

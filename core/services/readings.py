@@ -13,7 +13,8 @@ from core.services.house import House
 from core.services.imports import storable
 
 SHOWN = (
-    "status", "spilled", "spill_reason", "host_only", "layers_offloaded", "layers_total", "host_mib", "host_mib_min", "host_mib_max", "host_share",
+    "status", "spilled", "spill_reason", "host_only", "layers_offloaded", "layers_total",
+    "host_mib", "host_mib_min", "host_mib_max", "host_share",
     "device_mib", "mapped_span_mib", "kv_mib", "kv_device_mib", "kv_type_k", "kv_type_v", "compute_mib", "compute_total_mib", "n_ctx",
     "n_slots", "model_path", "model_size_gib", "build_number", "build_commit", "spec_type", "n_max", "requests", "predicted_n",
     "predicted_ms", "drafted", "accepted", "accept_share", "steps", "a", "mean_len", "per_pos", "step_ms", "D_ms", "V_ms",
