@@ -64,8 +64,8 @@ class App:
         end = time.monotonic() + 60
         while time.monotonic() < end:
             try:
-                urllib.request.urlopen(f"{self.url}/healthz", timeout=2).read()
-                return
+                with urllib.request.urlopen(f"{self.url}/healthz", timeout=2):
+                    return
             except OSError:
                 time.sleep(0.1)
         raise RuntimeError("the app did not come up:\n" + (self.folder / "app.log").read_text()[-3000:])

@@ -41,7 +41,8 @@ def test_from_proposal_to_signed_decision(app, page):
     go(page, f"{app.url}/run?run={run_id}")
     wait_for(page, lambda: "Stop" not in main_text(page) and stage_line(page, "baseline again") == "●", 240, "the end of the sweep")
 
-    rows = json.load(urllib.request.urlopen(f"{app.url}/api/v1/matrix?provenance=measured"))["rows"]
+    with urllib.request.urlopen(f"{app.url}/api/v1/matrix?provenance=measured") as answer:
+        rows = json.load(answer)["rows"]
     assert [(row["model"], row["cells"]["off"]["n"], row["cells"]["1"]["n"], row["cells"]["2"]["n"]) for row in rows] == [
         ("made-dense", 6, 3, 3)
     ]
