@@ -44,11 +44,13 @@ def number(page: Page, key: str, value: int) -> None:
     settled(page)
 
 
-def propose(page: Page, url: str, model: str, *, n_max: int = 3, production_c: int = 1, repetitions: int = 3) -> str:
+def propose(page: Page, url: str, model: str, *, n_max: int = 3, production_c: int = 1, repetitions: int = 3, workload: str = "") -> str:
     """Fills the proposal and opens its worksheet; answers with the worksheet's id."""
     go(page, f"{url}/propose")
     name_oneself(page, "Ada")
     choose(page, "propose-model", model)
+    if workload:
+        choose(page, "propose-workload", workload)
     number(page, "propose-n-max", n_max)
     number(page, "propose-concurrency", production_c)
     number(page, "propose-repetitions", repetitions)
