@@ -37,9 +37,10 @@ with st.container(border=True):
     part.samples_table(view)
 
 if view["kind"] == "measured":
-    read, command, log, resting = st.tabs(["Read from its own log", "Command", "Raw log", "Decisions resting on this cell"])
-    with read:
+    with st.container(border=True):
+        st.markdown("**Read from its own log**")
         own_logs(view["log_readings"])
+    command, log, resting = st.tabs(["Command", "Raw log", "Decisions resting on this cell"])
     with command:
         part.commands(view)
     with log:
