@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -24,8 +25,12 @@ FRAME = "@@draftledger "
 PROMPTS = [{"id": f"p{i}", "text": f"prompt {i}", "sha256": hashlib.sha256(f"prompt {i}".encode()).hexdigest()} for i in range(4)]
 
 
+# The agent finds what is left of a run by the run's id, machine-wide: two test runs side by side must not share ids.
+SESSION = secrets.token_hex(12)
+
+
 def run_id_of(number: int) -> str:
-    return f"{number:032x}"
+    return f"{SESSION}{number:08x}"
 
 
 class Box:
