@@ -54,14 +54,14 @@ def sees(samples: Sequence[float], difference: float, planned: int) -> bool:
     return permutation_p(moved, samples) <= limit_for(samples, planned)
 
 
-def drift_look(before: Sequence[float], after: Sequence[float], planned: int) -> str:
+def drift_look(before: Sequence[float], after: Sequence[float]) -> str:
     """drifted | steady (a move of 5 % is ruled out both ways) | undecided."""
-    return _drift_look(tuple(before), tuple(after), planned)
+    return _drift_look(tuple(before), tuple(after))
 
 
 @lru_cache(maxsize=8192)
-def _drift_look(before: Tuple[float, ...], after: Tuple[float, ...], planned: int) -> str:
-    if is_drifted(before, after, p_limit=limit_for(after, planned)):
+def _drift_look(before: Tuple[float, ...], after: Tuple[float, ...]) -> str:
+    if is_drifted(before, after):
         return DRIFTED
     steady = _is_below(after, before, 1.0 + DRIFT_LIMIT) and _is_below(before, after, 1.0 / (1.0 - DRIFT_LIMIT))
     return STEADY if steady else UNDECIDED

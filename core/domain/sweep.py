@@ -75,7 +75,7 @@ def next_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
             return Stage(STEP, climb.highest + 1, 1, plan.repetitions)
         if stop.code == "baseline_failed":
             return None
-        return Stage(BASELINE_AGAIN, OFF, 1, plan.repetitions)
+        return Stage(BASELINE_AGAIN, OFF, 1, _opening_size(plan, done))
     if not _in_production(done):
         more = _longer_closing(plan, done, again)
         if more:
@@ -90,11 +90,17 @@ def _in_production(done: Sequence[Measured]) -> bool:
 def _longer_closing(plan: Plan, done: Sequence[Measured], again: Sequence[Measured]) -> int:
     """More closing repetitions while it is undecided whether the baseline moved; its engine is still up."""
     before, after = _before(done), _rates(again)
-    if again[-1].status != "ok" or drift_look(before, after, plan.repetitions) != UNDECIDED:
+    if again[-1].status != "ok" or drift_look(before, after) != UNDECIDED:
         return 0
     if not Climb(plan, done).affords(MAX_REPETITIONS - len(after)):
         return 0
     return next_size(len(after), plan.repetitions) - len(after)
+
+
+def _opening_size(plan: Plan, done: Sequence[Measured]) -> int:
+    """Repetitions that the opening baseline needed: what the pilot says about this box's noise."""
+    before = next((at for at, item in enumerate(done) if item.stage.kind != BASELINE), len(done))
+    return max(plan.repetitions, min(MAX_REPETITIONS, len(_rates(done[:before]))))
 
 
 def _rates(items: Sequence[Measured]) -> List[float]:
@@ -112,7 +118,7 @@ def drifted(done: Sequence[Measured]) -> Optional[bool]:
     after = [_rates([item for item in done if item.stage.kind == kind]) for kind in (BASELINE_AGAIN, BETWEEN)]
     if not before or not after[0]:
         return None
-    return any(drift_look(before, rates, _planned(done)) == DRIFTED for rates in after if rates)
+    return any(drift_look(before, rates) == DRIFTED for rates in after if rates)
 
 
 def production_arms(plan: Plan, done: Sequence[Measured]) -> List[int]:
@@ -130,7 +136,7 @@ def _production_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
     made = [item for item in done if item.stage.kind == PRODUCTION]
     for n in arms:
         if not any(item.stage.n_max == n for item in made):
-            return Stage(PRODUCTION, n, plan.production_c, plan.repetitions)
+            return Stage(PRODUCTION, n, plan.production_c, _opening_size(plan, done))
     return _production_extension(plan, made, arms[-2]) if len(arms) > 1 else None
 
 
@@ -139,7 +145,7 @@ def _production_extension(plan: Plan, made: Sequence[Measured], n: int) -> Optio
     if any(item.status != "ok" for item in made if item.stage.n_max in (n, OFF)):
         return None
     mine, off = (_rates([item for item in made if item.stage.n_max == arm]) for arm in (n, OFF))
-    if look(mine, off, plan.repetitions) != UNDECIDED:
+    if look(mine, off, made[0].stage.repetitions) != UNDECIDED:
         return None
     last = made[-1].stage.n_max
     warm = {n: "candidate", OFF: "reference"}.get(last, "")
@@ -169,12 +175,13 @@ def production_verdict(plan: Plan, done: Sequence[Measured]) -> Optional[Verdict
     """What production says about the winner (n_max=1 where off wins); None until both sides are measured there."""
     single = _arms(done)
     n = winner(done) or 1
-    here = single
+    here, planned = single, plan.repetitions
     if plan.production_c > 1:
         here = {arm: _rates([i for i in done if i.stage.kind == PRODUCTION and i.stage.n_max == arm]) for arm in (n, OFF)}
+        planned = next((i.stage.repetitions for i in done if i.stage.kind == PRODUCTION), planned)
     if not all(arms.get(arm) for arms in (single, here) for arm in (n, OFF)):
         return None
-    one, there = (_word(arms[n], arms[OFF], plan.repetitions) for arms in (single, here))
+    one, there = (_word(arms[n], arms[OFF], first) for arms, first in ((single, plan.repetitions), (here, planned)))
     return Verdict(n, median(here[n]) / median(here[OFF]), there, one, one != there)
 
 

@@ -52,6 +52,15 @@ class Bench:
         self.at_s = self.measured_s = 0.0
         self.off_factors: dict[str, list[float]] = {BASELINE: [], BASELINE_AGAIN: []}
 
+    def whole(self, plan: Plan) -> list[Measured]:
+        """Stage after stage until the rules have none."""
+        done: list[Measured] = []
+        while (stage := next_stage(plan, done)) is not None:
+            assert len(done) < 80
+            done.append(self.measure(stage))
+        self._arm = (-1, 0)
+        return done
+
     def measure(self, stage: Stage) -> Measured:
         begun, load_s = self.at_s, 0.0
         if (stage.n_max, stage.c) != self._arm:
@@ -88,20 +97,19 @@ def grid_seconds(box: Box, candidate: int) -> float:
     return sum(9 * TOKENS * c / box.speed(n, c) for n, c in search + production)
 
 
-def sweep(box: Box, chance: random.Random, plan: Plan | None = None) -> Outcome:
-    """One whole sweep on one box, by the rules the agent follows."""
-    plan = plan or Plan(LONGEST, production_c=box.production_c, is_moe=False, placement="resident")
-    bench, done = Bench(box, chance), []
-    while (stage := next_stage(plan, done)) is not None:
-        assert len(done) < 80
-        done.append(bench.measure(stage))
-    pick = winner(done) or OFF
-    candidate = pick or 1
-    stop = stop_of(plan, done)
+def sweep(box: Box, chance: random.Random, plan: Plan) -> Outcome:
+    """One sweep on one box by the rules the agent follows; a run marked as drifted is repeated once, as its page asks for."""
+    bench = Bench(box, chance)
+    done = bench.whole(plan)
     opening, closing = (mean(factors) for factors in bench.off_factors.values())
+    flagged, final = drifted(done), done
+    if flagged:
+        final = bench.whole(plan)
+    pick = winner(final) or OFF
+    stop = stop_of(plan, done)
     return Outcome(
-        box, pick, candidate, keeps(plan, done), drifted(done), abs(closing / opening - 1.0), bench.measured_s, grid_seconds(box, candidate),
-        stop.code if stop else "", [item.stage.name for item in done],
+        box, pick, pick or 1, keeps(plan, final), flagged, abs(closing / opening - 1.0), bench.measured_s,
+        grid_seconds(box, pick or 1), stop.code if stop else "", [item.stage.name for item in done],
     )  # fmt: skip
 
 
@@ -110,14 +118,10 @@ def share(outcomes: list[Outcome], hits: list[Outcome]) -> float:
 
 
 def figures(outcomes: list[Outcome]) -> dict[str, float]:
-    """The protocol's figures over many sweeps, as shares.
-
-    A run whose baseline really moved by more than 5 % cannot be kept by the rules: its gains are counted apart.
-    """
-    steady = [o for o in outcomes if o.true_drift <= 0.05]
+    """The protocol's figures over many sweeps, as shares."""
     losses = [o for o in outcomes if o.true_gain < 0]
-    gains = [o for o in steady if o.true_gain > 0.05]
-    possible = [o for o in steady if o.possible_gain > 0.05]
+    gains = [o for o in outcomes if o.true_gain > 0.05]
+    possible = [o for o in outcomes if o.possible_gain > 0.05]
     far = [o for o in outcomes if o.true_drift > 0.08]
     still = [o for o in outcomes if o.true_drift == 0]
     return {
@@ -135,10 +139,9 @@ def figures(outcomes: list[Outcome]) -> dict[str, float]:
 
 def run(seed: int, boxes: int = 1000, *, drafts_at_once: bool = False, **changes: object) -> list[Outcome]:
     """So many boxes from a seed; `changes` go into the plan."""
-    chance = random.Random(seed)
     outcomes = []
-    for _ in range(boxes):
-        box = draw(chance, drafts_at_once=drafts_at_once)
+    for number in range(boxes):
+        box = draw(random.Random(f"box {number} of {seed}"), drafts_at_once=drafts_at_once)
         plan = Plan(**{"n_max": LONGEST, "production_c": box.production_c, "is_moe": False, "placement": "resident", **changes})
-        outcomes.append(sweep(box, chance, plan))
+        outcomes.append(sweep(box, random.Random(f"sweep {number} of {seed}"), plan))
     return outcomes
