@@ -112,4 +112,3 @@ def _why_not_first(plan: Plan) -> str:
     if plan.is_moe and plan.placement != "resident":
         return "On a mixture of experts that is not fully on the GPU a sweep starts at n_max 1."
     return "Steps are not skipped: a sweep starts at n_max 1."
-

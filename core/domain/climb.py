@@ -4,7 +4,7 @@ Pure; standard library only, Python 3.8: travels with the agent.
 """
 
 from statistics import median
-from typing import Dict, List, Optional, Sequence, Set
+from typing import Optional, Sequence
 
 from core.domain.arms import BASELINE, BETWEEN, OFF, STEP, Measured, Plan, Stage, Stop, label, patience
 from core.domain.looks import DIFFERENCE, UNDECIDED, extension, look, may_return, next_size, sees

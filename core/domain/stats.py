@@ -8,7 +8,7 @@ from typing import List, Optional, Sequence, Tuple
 P_LIMIT = 0.05  # one-sided; 3 against 3 reaches it only when every run of one side beats every run of the other
 LATER_P_LIMIT = 0.01  # once repetitions were added because a look was undecided: looking again and again finds false wins
 MIN_GAIN = 0.02  # below this nothing is called a win or a loss
-FLOOR = 0.25
+FLOOR = 0.25  # share of the slowest runs that count as equally slow
 DRIFT_LIMIT = 0.05  # a baseline that moved less than this is not called drifted
 
 ABOVE, BELOW, NO_DIFFERENCE, TOO_FEW = "above", "below", "no-difference", "too-few"
@@ -30,7 +30,7 @@ def _doubled_ranks(values: Sequence[float]) -> List[int]:
     From 8 runs on the slowest quarter shares one rank: a stall only ever slows a run down, and how far says nothing about the arm.
     """
     ordered = sorted(values)
-    place = {}
+    place = {}  # type: Dict[float, Tuple[int, int]]
     for at, value in enumerate(ordered):
         first, last = place.get(value, (at, at))
         place[value] = (first, at)

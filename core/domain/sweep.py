@@ -5,12 +5,28 @@ Rules in words: docs/protocol.md.
 
 from dataclasses import dataclass
 from statistics import median
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence
 
 from core.domain.arms import (
-    ABBA, BASELINE, BASELINE_AGAIN, BETWEEN, BLOCK, INTERLEAVED, MAX_REPETITIONS, OFF, PRODUCTION, STEP, Measured, Plan, Stage, Stop,
-    cancelled, label, patience, problems_of,
-)  # fmt: skip
+    ABBA,
+    BASELINE,
+    BASELINE_AGAIN,
+    BETWEEN,
+    BLOCK,
+    INTERLEAVED,
+    MAX_REPETITIONS,
+    OFF,
+    PRODUCTION,
+    STEP,
+    Measured,
+    Plan,
+    Stage,
+    Stop,
+    cancelled,
+    label,
+    patience,
+    problems_of,
+)
 from core.domain.climb import Climb
 from core.domain.looks import DRIFTED, UNDECIDED, beats, drift_look, extension, look, may_return, next_size
 

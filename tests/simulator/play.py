@@ -14,7 +14,7 @@ OUTLIERS = 0.05
 
 @dataclass
 class Outcome:
-    """One sweep: what was chosen and said, what is true, and the measuring time beside the full grid's."""
+    """One sweep: what was chosen and said (by the repeat where the first was marked as drifted), what is true, and the measuring time."""
 
     box: Box
     pick: int
@@ -106,10 +106,10 @@ def sweep(box: Box, chance: random.Random, plan: Plan) -> Outcome:
     if flagged:
         final = bench.whole(plan)
     pick = winner(final) or OFF
-    stop = stop_of(plan, done)
+    stop = stop_of(plan, final)
     return Outcome(
         box, pick, pick or 1, keeps(plan, final), flagged, abs(closing / opening - 1.0), bench.measured_s,
-        grid_seconds(box, pick or 1), stop.code if stop else "", [item.stage.name for item in done],
+        grid_seconds(box, pick or 1), stop.code if stop else "", [item.stage.name for item in final],
     )  # fmt: skip
 
 
@@ -133,7 +133,8 @@ def figures(outcomes: list[Outcome]) -> dict[str, float]:
         "driftless flagged": share(still, [o for o in still if o.flagged]),
         "time of the full grid": mean(o.took_s / o.grid_s for o in outcomes),
         "time of the full grid, summed": sum(o.took_s for o in outcomes) / sum(o.grid_s for o in outcomes),
-        "losses": len(losses), "gains": len(gains), "far": len(far), "still": len(still), "wins": len([o for o in outcomes if o.box.best_n()]),
+        "losses": len(losses), "gains": len(gains), "far": len(far), "still": len(still),
+        "wins": len([o for o in outcomes if o.box.best_n()]),
     }  # fmt: skip
 
 
