@@ -4,7 +4,7 @@ Pure; standard library only, Python 3.8: travels with the agent.
 """
 
 from statistics import median
-from typing import Optional, Sequence
+from typing import Dict, List, Optional, Sequence, Set
 
 from core.domain.arms import BASELINE, BETWEEN, OFF, STEP, Measured, Plan, Stage, Stop, label, patience
 from core.domain.looks import DIFFERENCE, UNDECIDED, extension, look, may_return, next_size, sees
@@ -16,20 +16,20 @@ class Climb:
 
     def __init__(self, plan: Plan, done: Sequence[Measured]) -> None:
         self.plan = plan
-        self.arms = {}  # type: Dict[int, List[float]]
+        self.arms: Dict[int, List[float]] = {}
         self.best, self.missed, self.highest = OFF, 0, 0
-        self.extend = None  # type: Optional[Stage]
-        self.failed = None  # type: Optional[Measured]
-        self.baseline_failed = None  # type: Optional[Measured]
-        self._open = None  # type: Optional[int]
-        self._costs = {}  # type: Dict[int, List[float]]
-        self._positions = {}  # type: Dict[int, Sequence[float]]
-        self._seconds = {}  # type: Dict[int, List[float]]
-        self._loads = {}  # type: Dict[int, float]
-        self._tired = set()  # type: Set[int]
+        self.extend: Optional[Stage] = None
+        self.failed: Optional[Measured] = None
+        self.baseline_failed: Optional[Measured] = None
+        self._open: Optional[int] = None
+        self._costs: Dict[int, List[float]] = {}
+        self._positions: Dict[int, Sequence[float]] = {}
+        self._seconds: Dict[int, List[float]] = {}
+        self._loads: Dict[int, float] = {}
+        self._tired: Set[int] = set()
         self._last = OFF
         self.spent_s = 0.0
-        self.last_step = None  # type: Optional[Measured]
+        self.last_step: Optional[Measured] = None
         for item in done:
             if item.stage.kind not in (BASELINE, STEP, BETWEEN):
                 break
@@ -150,7 +150,7 @@ class Climb:
         price = "more than any" if share <= 0 else "%.1f ms for each token gained" % (min(lows) / share)
         return Stop(
             "next_cannot_pay",
-            "One more position adds at least %.1f ms a step and is accepted in at most %.0f %% of steps: %s, where a token takes %.1f ms now."
+            "One more position adds at least %.1f ms a step and is accepted in at most %.0f %% of steps: %s; a token takes %.1f ms now."
             % (min(lows), 100.0 * share, price, present),
         )
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import median
-from typing import List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 P_LIMIT = 0.05  # one-sided; 3 against 3 reaches it only when every run of one side beats every run of the other
 LATER_P_LIMIT = 0.01  # once repetitions were added because a look was undecided: looking again and again finds false wins
@@ -30,7 +30,7 @@ def _doubled_ranks(values: Sequence[float]) -> List[int]:
     From 8 runs on the slowest quarter shares one rank: a stall only ever slows a run down, and how far says nothing about the arm.
     """
     ordered = sorted(values)
-    place = {}  # type: Dict[float, Tuple[int, int]]
+    place: Dict[float, Tuple[int, int]] = {}
     for at, value in enumerate(ordered):
         first, last = place.get(value, (at, at))
         place[value] = (first, at)

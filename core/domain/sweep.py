@@ -39,7 +39,7 @@ __all__ = [
 
 def _arms(done: Sequence[Measured]) -> Dict[int, List[float]]:
     """Warm rates of the single-stream search, by n; the baseline is all its warm samples."""
-    arms = {}  # type: Dict[int, List[float]]
+    arms: Dict[int, List[float]] = {}
     for item in done:
         if item.stage.kind != PRODUCTION and item.status == "ok":
             arms.setdefault(item.stage.n_max, []).extend(item.tok_per_s)
@@ -222,7 +222,7 @@ def possible_stages(plan: Plan) -> List[Stage]:
             stages.append(Stage(BETWEEN, OFF, 1, plan.repetitions))
     stages.append(Stage(BASELINE_AGAIN, OFF, 1, plan.repetitions))
     if plan.production_c > 1:
-        arms = ([1, -1] if plan.n_max > 1 else [1]) + [OFF]  # type: List[int]
+        arms: List[int] = ([1, -1] if plan.n_max > 1 else [1]) + [OFF]
         stages += [Stage(PRODUCTION, n, plan.production_c, plan.repetitions) for n in arms]
     return stages
 
@@ -234,4 +234,4 @@ def flip_text(found: Verdict, c: int) -> str:
     return "%s %s at one stream and %s at c=%d." % (label(found.n_max), _TELLS[found.single], _TELLS[found.verdict], c)
 
 
-_TELLS = {"wins": "wins", "loses": "loses", "no-difference": "shows no difference"}  # type: Dict[str, str]
+_TELLS: Dict[str, str] = {"wins": "wins", "loses": "loses", "no-difference": "shows no difference"}
