@@ -33,7 +33,7 @@ from core.domain.looks import DRIFTED, UNDECIDED, beats, drift_look, extension, 
 __all__ = [
     "ABBA", "BASELINE", "BASELINE_AGAIN", "BETWEEN", "BLOCK", "INTERLEAVED", "OFF", "PRODUCTION", "STEP", "Measured", "Plan", "Stage",
     "Stop", "Verdict", "cancelled", "drifted", "keeps", "next_stage", "patience", "possible_stages", "problems_of", "production_verdict",
-    "stop_of", "winner", "winner_of",
+    "flip_text", "stop_of", "winner", "winner_of",
 ]  # fmt: skip
 
 

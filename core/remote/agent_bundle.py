@@ -27,6 +27,7 @@ FILES = (
     "core/agent/measure.py",
     "core/agent/outside.py",
     "core/agent/preflight.py",
+    "core/agent/pricing.py",
     "core/agent/probe.py",
     "core/agent/proc.py",
     "core/agent/run.py",
