@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from typing import Literal
 
 from pydantic import Field
 
@@ -44,10 +45,13 @@ class SweepRequest(Record):
     n_gpu_layers: int | None = Field(default=None, ge=0, le=1000)
     n_cpu_moe: int | None = Field(default=None, ge=0, le=1000)
     worksheet_id: str | None = None
+    order: Literal["abba", "interleaved", "block"] = "abba"
+    budget_min: int | None = Field(default=None, ge=1, le=43_200)
 
     def plan(self, *, is_moe: bool, placement: str) -> Plan:
         """The sweep plan; raises InvalidInput when the protocol refuses it."""
-        plan = Plan(self.n_max, self.repetitions, self.production_c, is_moe, placement)
+        budget_s = 60.0 * (self.budget_min or 0)
+        plan = Plan(self.n_max, self.repetitions, self.production_c, is_moe, placement, order=self.order, budget_s=budget_s)
         problems = problems_of(plan)
         if problems:
             raise InvalidInput(problems)
