@@ -248,7 +248,8 @@ def main(argv: list[str] | None = None) -> int:
         else:
             print(f"{error.title}. {error.message} {error.hint}".strip(), file=sys.stderr)
         return _code_of(error)
-    _print(answer, as_json)
+    with contextlib.suppress(BrokenPipeError):  # whoever read has heard enough
+        _print(answer, as_json)
     return code
 
 

@@ -63,9 +63,9 @@ def _measured_rows(house: House, model: str | None) -> list[dict[str, Any]]:
 
 
 def _build_text(recipe: dict[str, Any] | None) -> str | None:
-    if not recipe or not (recipe.get("engine_build") or recipe.get("engine_commit")):
-        return None
-    return f"b{recipe['engine_build']} ({recipe['engine_commit']})" if recipe.get("engine_build") else str(recipe["engine_commit"])
+    """“b11549 (abcdef12)”, as much of it as was recorded."""
+    build, commit = (recipe or {}).get("engine_build"), (recipe or {}).get("engine_commit")
+    return " ".join(part for part in (f"b{build}" if build else "", f"({commit})" if commit else "") if part) or None
 
 
 def _identity(cell: dict[str, Any]) -> tuple[Any, ...]:

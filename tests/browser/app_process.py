@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -64,8 +65,8 @@ class App:
         end = time.monotonic() + 60
         while time.monotonic() < end:
             try:
-                urllib.request.urlopen(f"{self.url}/healthz", timeout=2).read()
-                return
+                with urllib.request.urlopen(f"{self.url}/healthz", timeout=2):
+                    return
             except OSError:
                 time.sleep(0.1)
         raise RuntimeError("the app did not come up:\n" + (self.folder / "app.log").read_text()[-3000:])
@@ -82,9 +83,9 @@ class App:
             self.process.terminate()
             self.process.wait(20)
 
-    def ours(self) -> list[str]:
-        """Command lines of living agents and engines that belong to this app's data folder."""
-        found = []
+    def ours(self) -> dict[int, str]:
+        """Living agents and engines that belong to this app's data folder: pid → command line."""
+        found = {}
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
                 try:
@@ -93,5 +94,13 @@ class App:
                     continue
                 line = b" ".join(words).decode(errors="replace")
                 if str(self.folder) in line and ("launcher.py" in line or ".pyz" in line):
-                    found.append(line)
+                    found[int(entry.name)] = line
         return found
+
+    def end_ours(self) -> dict[int, str]:
+        """Ends what a failed test left running, by pid; answers with what it was."""
+        left = self.ours()
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return left

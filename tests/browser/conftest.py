@@ -30,4 +30,4 @@ def app(tmp_path):
     running.start()
     yield running
     running.stop()
-    assert running.ours() == [], "a test left an agent or an engine behind"
+    assert running.end_ours() == {}, "a test left an agent or an engine behind"

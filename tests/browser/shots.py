@@ -34,7 +34,7 @@ def main() -> None:
 
 def measured(browser: Browser, app: App) -> dict[str, str]:
     """One sweep of the dense model, photographed while it runs; addresses of the pages afterwards."""
-    page = browser.new_page(viewport={"width": 1366, "height": 900})
+    page = browser.new_page(viewport={"width": 1366, "height": 1500})
     worksheet = propose(page, app.url, "made-dense", production_c=2)
     page.screenshot(path=TARGET / "worksheet-empty.png", full_page=True)
     page.get_by_role("button", name="Run sweep").click()
@@ -63,7 +63,7 @@ def measured(browser: Browser, app: App) -> dict[str, str]:
 
 def photograph(browser: Browser, url: str, name: str, scheme: str, width: int) -> None:
     """One page, whole."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    context = browser.new_context(viewport={"width": width, "height": 1500}, color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
     go(page, url)
     page.wait_for_timeout(1500)

@@ -44,11 +44,13 @@ def number(page: Page, key: str, value: int) -> None:
     settled(page)
 
 
-def propose(page: Page, url: str, model: str, *, n_max: int = 3, production_c: int = 1, repetitions: int = 3) -> str:
+def propose(page: Page, url: str, model: str, *, n_max: int = 3, production_c: int = 1, repetitions: int = 3, workload: str = "") -> str:
     """Fills the proposal and opens its worksheet; answers with the worksheet's id."""
     go(page, f"{url}/propose")
     name_oneself(page, "Ada")
     choose(page, "propose-model", model)
+    if workload:
+        choose(page, "propose-workload", workload)
     number(page, "propose-n-max", n_max)
     number(page, "propose-concurrency", production_c)
     number(page, "propose-repetitions", repetitions)
@@ -69,3 +71,18 @@ def wait_for(page: Page, holds: Callable[[], bool], limit_s: float, what: str) -
     while not holds():
         assert time.monotonic() < end, f"{what} did not come within {limit_s} s; the page says:\n{main_text(page)[:3000]}"
         page.wait_for_timeout(300)
+
+
+def sees(page: Page, words: str, limit_s: float = 60) -> None:
+    """Waits until these words stand on the page."""
+    wait_for(page, lambda: words in main_text(page), limit_s, f"“{words}”")
+
+
+def pick(page: Page, option: str, then: str) -> None:
+    """Picks a radio option; clicks again should a redraw of the page have swallowed the click."""
+    for _ in range(3):
+        page.get_by_test_id("stRadio").get_by_text(option, exact=True).click()
+        settled(page)
+        if then in main_text(page):
+            return
+    sees(page, then, 20)

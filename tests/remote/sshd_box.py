@@ -16,6 +16,7 @@ Needs root and the packages named by `missing()`; a test that uses the fixture f
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import secrets
@@ -30,7 +31,9 @@ from types import TracebackType
 
 import pytest
 
+from core.errors import BenchError
 from core.remote.ssh_host import SshAddress
+from core.remote.ssh_link import fetch_host_key
 from tests.remote.box_engine import Engine, install_engine
 from tests.remote.box_tools import SEARCHED, SSHD, descendants_of, do, free_pair, missing
 
@@ -124,7 +127,13 @@ class SshdBox:
             path.unlink()
         self._keygen("host")
         os.kill(self.pid, signal.SIGHUP)
-        self._wait()
+        # Until the new one is shown: right after the signal the old process may still greet, and then its port is closed for a moment.
+        for _ in range(600):
+            with contextlib.suppress(BenchError):
+                if fetch_host_key(self.ip, self.port)[1] == self.host_fingerprint():
+                    return
+            time.sleep(0.05)
+        raise RuntimeError("sshd did not take up its new host key")
 
     def remove_key(self) -> None:
         """No key is accepted any more."""
