@@ -95,7 +95,7 @@ def _is_int(value: Any) -> bool:
 def _plan(raw: dict[str, Any]) -> Plan:
     plan = Plan(**raw)
     _need(
-        all(_is_int(v) for v in (plan.n_max, plan.repetitions, plan.production_c, plan.first_n)),
+        all(_is_int(v) for v in (plan.n_max, plan.repetitions, plan.production_c, plan.first_n, plan.max_repetitions)),
         "The plan's counts have to be whole numbers.",
     )
     texts = isinstance(plan.placement, str) and isinstance(plan.order, str)

@@ -17,6 +17,7 @@ LONGEST_BUDGET_S = 30 * 86400.0
 @dataclass(frozen=True)
 class Plan:
     """What was asked. `placement`: resident | spilled | host-only | unknown. Concurrency in streams; `budget_s` 0: no time budget.
+    `max_repetitions`: a side, however undecided, 8 at most.
 
     `order`: abba goes back to the other arm where a comparison is undecided and a restart is not too dear, interleaved measures
     the baseline between any two steps too, block never goes back before the closing baseline.
@@ -30,6 +31,7 @@ class Plan:
     first_n: int = 1
     order: str = ABBA
     budget_s: float = 0.0
+    max_repetitions: int = MAX_REPETITIONS
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,8 @@ def problems_of(plan: Plan) -> Dict[str, str]:
         found["n_max"] = "n_max has to lie between 1 and 16."
     if not 3 <= plan.repetitions <= MAX_REPETITIONS:
         found["repetitions"] = "A cell needs 3 to 8 warm repetitions."
+    if not plan.repetitions <= plan.max_repetitions <= MAX_REPETITIONS:
+        found["max_repetitions"] = "The most repetitions have to lie between those of a first visit and 8."
     if not 1 <= plan.production_c <= 64:
         found["production_c"] = "Production concurrency has to lie between 1 and 64 streams."
     if plan.order not in (ABBA, INTERLEAVED, BLOCK):

@@ -75,7 +75,7 @@ class Climb:
         count = len(self.arms[OFF])
         if OFF in self._tired or sees(self.arms[OFF], DIFFERENCE, self.plan.repetitions):
             return None
-        more = next_size(count, self.plan.repetitions) - count
+        more = next_size(count, self.plan) - count
         return Stage(BASELINE, OFF, 1, more) if more > 0 and self.affords(more) else None
 
     def _look(self, n: int) -> None:

@@ -67,10 +67,10 @@ def _drift_look(before: Tuple[float, ...], after: Tuple[float, ...]) -> str:
     return STEADY if steady else UNDECIDED
 
 
-def next_size(count: int, planned: int) -> int:
+def next_size(count: int, plan: Plan) -> int:
     """Repetitions a side at the next look: 3 → 5 → 8. A single look in between keeps false wins rare and most boxes short."""
-    middle = planned + 2
-    return middle if count < middle < MAX_REPETITIONS - 1 else MAX_REPETITIONS
+    middle, most = plan.repetitions + 2, plan.max_repetitions
+    return middle if count < middle < most - 1 else most
 
 
 def extension(plan: Plan, candidate: int, reference: int, warm: str, may_return: bool) -> Optional[Tuple[str, int]]:
@@ -80,9 +80,9 @@ def extension(plan: Plan, candidate: int, reference: int, warm: str, may_return:
     """
     counts = {"candidate": candidate, "reference": reference}
     if not may_return:
-        rest = MAX_REPETITIONS - counts.get(warm, MAX_REPETITIONS)
+        rest = plan.max_repetitions - counts.get(warm, plan.max_repetitions)
         return (warm, rest) if rest > 0 else None
-    size = next_size(min(counts.values()), plan.repetitions)
+    size = next_size(min(counts.values()), plan)
     sides = sorted((side for side in counts if counts[side] < size), key=lambda side: side != warm)
     return (sides[0], size - counts[sides[0]]) if sides else None
 

@@ -14,7 +14,6 @@ from core.domain.arms import (
     BETWEEN,
     BLOCK,
     INTERLEAVED,
-    MAX_REPETITIONS,
     OFF,
     PRODUCTION,
     STEP,
@@ -108,15 +107,15 @@ def _longer_closing(plan: Plan, done: Sequence[Measured], again: Sequence[Measur
     before, after = _before(done), _rates(again)
     if again[-1].status != "ok" or drift_look(before, after) != UNDECIDED:
         return 0
-    if not Climb(plan, done).affords(MAX_REPETITIONS - len(after)):
+    if not Climb(plan, done).affords(plan.max_repetitions - len(after)):
         return 0
-    return next_size(len(after), plan.repetitions) - len(after)
+    return next_size(len(after), plan) - len(after)
 
 
 def _opening_size(plan: Plan, done: Sequence[Measured]) -> int:
     """Repetitions that the opening baseline needed: what the pilot says about this box's noise."""
     before = next((at for at, item in enumerate(done) if item.stage.kind != BASELINE), len(done))
-    return max(plan.repetitions, min(MAX_REPETITIONS, len(_rates(done[:before]))))
+    return max(plan.repetitions, min(plan.max_repetitions, len(_rates(done[:before]))))
 
 
 def _rates(items: Sequence[Measured]) -> List[float]:

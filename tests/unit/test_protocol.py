@@ -57,6 +57,13 @@ def test_a_noisy_opening_is_lengthened_before_anything_rests_on_it():
     assert visits(done) == [("baseline", 3), ("baseline", 2), ("baseline", 3), ("n=1", 3), ("baseline again", 8)]
 
 
+def test_fewer_repetitions_can_be_the_most():
+    done = play(Plan(1, max_repetitions=5, **DENSE), {(0, 1): 100, (1, 1): 102.5}, shakes={(1, 1): NOISY})
+    assert visits(done) == [("baseline", 3), ("n=1", 3), ("n=1", 2), ("baseline", 2), ("baseline again", 3)]
+    noisy = play(Plan(1, max_repetitions=5, **DENSE), {(0, 1): 100, (1, 1): 200}, shakes=NOISY)
+    assert visits(noisy) == [("baseline", 3), ("baseline", 2), ("n=1", 3), ("baseline again", 5)]
+
+
 def test_block_order_extends_only_the_arm_that_is_up():
     done = play(Plan(1, order="block", **DENSE), {(0, 1): 100, (1, 1): 102.5}, shakes={(1, 1): NOISY})
     assert visits(done) == [("baseline", 3), ("n=1", 3), ("n=1", 5), ("baseline again", 3)]

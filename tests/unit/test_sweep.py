@@ -102,6 +102,8 @@ def test_drift_is_unknown_until_measured_twice():
         (Plan(3, placement="spilled", first_n=3), "first_n"),
         (Plan(3, is_moe=False, placement="resident", first_n=2), "first_n"),
         (Plan(3, order="random"), "order"),
+        (Plan(3, max_repetitions=9), "max_repetitions"),
+        (Plan(3, 5, max_repetitions=4), "max_repetitions"),
         (Plan(3, budget_s=-1.0), "budget_s"),
         (Plan(3, budget_s=float("nan")), "budget_s"),
     ],
