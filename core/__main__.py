@@ -23,7 +23,9 @@ from core.errors import BenchError, BoxBusy, InvalidInput, NotFound, OutputNotUn
 from core.services import runs
 from core.services.boxes import list_boxes
 from core.services.follow import follow_once
+from core.services.imports import LIMIT, import_files, too_large
 from core.services.matrix import matrix_rows
+from core.services.reference import published_elsewhere
 
 POLL_S = 0.5
 EXIT_DONE, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUSY = 0, 1, 2, 3
@@ -86,7 +88,24 @@ def _open(args: argparse.Namespace) -> Iterator[Services]:
 
 def _matrix(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     with _open(args) as services:
-        return EXIT_DONE, {"rows": matrix_rows(services.house, provenance=args.provenance, model=args.model)}
+        rows = {"rows": matrix_rows(services.house, provenance=args.provenance, model=args.model)}
+        return EXIT_DONE, {**rows, "published": published_elsewhere(services.house, model=args.model)} if args.published else rows
+
+
+def _import(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    files = [(path.name, _content(path)) for path in args.files]
+    with _open(args) as services:
+        return EXIT_DONE, import_files(services.house, files, who=args.by, kind=args.kind)
+
+
+def _content(path: Path) -> bytes:
+    """A file's bytes; one above the limit is not read whole. Raises InvalidInput."""
+    try:
+        if path.stat().st_size > LIMIT:
+            raise InvalidInput({path.name: too_large(path.stat().st_size)}, hint="Nothing was imported.")
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidInput({path.name: f"cannot be read: {error.strerror}."}, hint="Nothing was imported.") from error
 
 
 def _runs(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
@@ -205,6 +224,11 @@ def _parser() -> argparse.ArgumentParser:
     matrix = verb("matrix", _matrix, "The results matrix.", database=True)
     matrix.add_argument("--provenance", help="measured, imported or transcribed")
     matrix.add_argument("--model")
+    matrix.add_argument("--published", action="store_true", help="with the results published elsewhere, apart under their own key")
+    take_in = verb("import", _import, "Take in what other tools printed.", database=True)
+    take_in.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    take_in.add_argument("--as", dest="kind", metavar="KIND", help="kind of the files; detected when absent")
+    take_in.add_argument("--by", default="command line", help="who takes them in")
     verb("runs", _runs, "Runs, newest first.", database=True)
     sweep = verb("sweep", _sweep, "Run a sweep to its end.", database=True)
     sweep.add_argument("--box", required=True)

@@ -22,7 +22,7 @@ from core.remote.ssh_link import fetch_host_key
 from core.services.follow import Follower
 from core.services.house import House, Progress
 from core.services.jobs import Jobs
-from core.services.reference import seed_reference
+from core.services.reference import seed_public_results, seed_reference
 from core.store.archive import FolderArchive
 from core.store.database import Database
 from core.store.open import open_store
@@ -117,4 +117,5 @@ def build(settings: Settings | None = None) -> Services:
     )
     store.boxes.put(this_machine(settings), who="the app", at=house.clock.now())
     seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))
+    seed_public_results(house, (ROOT / "data" / "reference" / "public-results.csv").read_bytes())
     return Services(house, Follower(house, poll_s=settings.poll_s), Jobs(), database)

@@ -12,6 +12,7 @@ from starlette.routing import Mount, Route
 from core.bootstrap import Services
 from core.errors import BenchError, InvalidInput, NotFound
 from core.services.matrix import matrix_rows
+from core.services.reference import published_elsewhere
 
 _STATUS = {InvalidInput: 422, NotFound: 404}
 
@@ -25,9 +26,13 @@ def routes(get_services: Callable[[], Services]) -> list[Route | Mount]:
 
     def matrix(request: Request) -> JSONResponse:
         query = request.query_params
-        return _answer(
-            request, lambda: {"rows": matrix_rows(get_services().house, provenance=query.get("provenance"), model=query.get("model"))}
-        )
+
+        def work() -> dict[str, object]:
+            house, model = get_services().house, query.get("model")
+            rows: dict[str, object] = {"rows": matrix_rows(house, provenance=query.get("provenance"), model=model)}
+            return {**rows, "published": published_elsewhere(house, model=model)} if query.get("published") in ("1", "true") else rows
+
+        return _answer(request, work)
 
     return [Route("/healthz", healthz), Mount("/api/v1", routes=[Route("/matrix", matrix)])]
 

@@ -110,52 +110,57 @@ def price_pair(
         baseline_tok_s > 0 and spec_tok_s > 0 and math.isfinite(baseline_tok_s + spec_tok_s), "rates must be positive numbers of tok/s"
     )
     _require(n_max >= 1, "n_max must be at least 1")
-    speedup = spec_tok_s / baseline_tok_s
-    h_ms = 1000.0 / baseline_tok_s
-    step_max = 1000.0 * (n_max + 1) / spec_tok_s
-    found = verdict or verdict_of(speedup)
+    found = verdict or verdict_of(spec_tok_s / baseline_tok_s)
     if a is None:
-        # a pass over n + 1 tokens is not cheaper than a plain step, hence a >= s; a step commits at most n + 1
-        a_min = min(max(1.0, speedup), float(n_max + 1))
-        return Price(
-            speedup,
-            None,
-            a_min,
-            float(n_max + 1),
-            h_ms,
-            None,
-            step_max,
-            None,
-            d_ms,
-            None,
-            None,
-            None,
-            None,
-            found,
-            note=_bounds_note(a_min, n_max, step_max / h_ms),
-        )
-    _require(1.0 <= a <= n_max + 1 + 1e-9, f"a step commits between 1 and {n_max + 1} tokens at n_max {n_max}")
-    step = 1000.0 * a / spec_tok_s
-    _require(d_ms is None or 0 <= d_ms <= step, "drafting cannot cost more than the whole step")
-    in_h = step / h_ms
-    parts = _parts(n_max, a, in_h, None if d_ms is None else d_ms / step)
-    need = break_even_accept_share(in_h, n_max)
+        return _bounds(baseline_tok_s, spec_tok_s, n_max, d_ms, found)
+    return _decided(baseline_tok_s, spec_tok_s, n_max, a, d_ms, found)
+
+
+def _bounds(baseline_tok_s: float, spec_tok_s: float, n_max: int, d_ms: Optional[float], verdict: str) -> Price:
+    """Without acceptance: a pass over n + 1 tokens is not cheaper than a plain step, hence a >= s; a step commits at most n + 1."""
+    speedup, h_ms = spec_tok_s / baseline_tok_s, 1000.0 / baseline_tok_s
+    a_min, step_max = min(max(1.0, speedup), float(n_max + 1)), 1000.0 * (n_max + 1) / spec_tok_s
     return Price(
-        speedup,
-        a,
-        a,
-        a,
-        h_ms,
-        step,
-        step,
-        in_h,
-        d_ms,
-        None if d_ms is None else step - d_ms,
-        need,
-        parts,
-        _dominant(parts),
-        found,
-        note=_note(a, in_h, need, n_max, found),
+        speedup=speedup,
+        a=None,
+        a_min=a_min,
+        a_max=float(n_max + 1),
+        h_ms=h_ms,
+        step_ms=None,
+        step_ms_max=step_max,
+        step_in_h=None,
+        d_ms=d_ms,
+        v_ms=None,
+        break_even_accept_share=None,
+        parts=None,
+        dominant=None,
+        verdict=verdict,
+        note=_bounds_note(a_min, n_max, step_max / h_ms),
+    )
+
+
+def _decided(baseline_tok_s: float, spec_tok_s: float, n_max: int, a: float, d_ms: Optional[float], verdict: str) -> Price:
+    _require(1.0 <= a <= n_max + 1 + 1e-9, "a step commits between 1 and %d tokens at n_max %d" % (n_max + 1, n_max))
+    step, h_ms = 1000.0 * a / spec_tok_s, 1000.0 / baseline_tok_s
+    _require(d_ms is None or 0 <= d_ms <= step, "drafting cannot cost more than the whole step")
+    parts = _parts(n_max, a, step / h_ms, None if d_ms is None else d_ms / step)
+    need = break_even_accept_share(step / h_ms, n_max)
+    return Price(
+        speedup=spec_tok_s / baseline_tok_s,
+        a=a,
+        a_min=a,
+        a_max=a,
+        h_ms=h_ms,
+        step_ms=step,
+        step_ms_max=step,
+        step_in_h=step / h_ms,
+        d_ms=d_ms,
+        v_ms=None if d_ms is None else step - d_ms,
+        break_even_accept_share=need,
+        parts=parts,
+        dominant=_dominant(parts),
+        verdict=verdict,
+        note=_note(a, step / h_ms, need, n_max, verdict),
     )
 
 

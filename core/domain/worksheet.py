@@ -58,7 +58,10 @@ class SuiteScores(Record):
 
 @dataclass(frozen=True)
 class Side:
-    """One column: n_max, what ran, and its cells at one stream and at the production concurrency (None: not measured)."""
+    """One column: n_max, what ran, and its cells at one stream and at the production concurrency (None: not measured).
+
+    `log`: figures of the engine's own log, as read from the kept file (None: not kept, or not understood).
+    """
 
     n_max: int | None = None
     engine: dict[str, Any] | None = None
@@ -68,6 +71,7 @@ class Side:
     single: dict[str, Any] | None = None
     production: dict[str, Any] | None = None
     per_position: list[float] | None = None
+    log: dict[str, Any] | None = None
     suite: dict[str, Any] | None = None
 
 
@@ -140,8 +144,15 @@ def _artifact(evidence: Evidence, side: Side) -> dict[str, Any]:
 def _spill(evidence: Evidence, side: Side) -> dict[str, Any]:
     if not side.placement:
         return MISSING
-    found = _from_run(evidence, side.placement["label"])
+    found = _from_run(evidence, "; ".join([side.placement["label"], *_memory(side.log or {})]))
     return found if side.placement.get("state") != "unknown" else {**found, "state": "not_recorded"}
+
+
+def _memory(log: dict[str, Any]) -> list[str]:
+    """KV cache and compute buffers from the engine's own log, where it prints them."""
+    compute = log.get("compute_mib")
+    found = [f"KV {log['kv_mib']:.1f} MiB"] if log.get("kv_mib") is not None else []
+    return found + ([f"compute {sum(compute.values()):.1f} MiB"] if compute else [])
 
 
 def _n_max(evidence: Evidence, side: Side) -> dict[str, Any]:
@@ -162,13 +173,16 @@ def _accepted_length(evidence: Evidence, side: Side) -> dict[str, Any]:
 def _positions(evidence: Evidence, side: Side) -> dict[str, Any]:
     if not side.single or not side.single["n"]:
         return MISSING
-    if not side.per_position:
+    shares, origin = side.per_position, ""
+    if not shares:
+        shares, origin = (side.log or {}).get("per_pos"), " (as its log printed them, warm-up included)"
+    if not shares:
         return value("—?", state="not_recorded")
-    shown = ", ".join(f"{share:.0%}" for share in side.per_position)
+    shown = ", ".join(f"{share:.0%}" for share in shares)
     cost = _reject_cost(evidence, side)
     return _from_run(
         evidence,
-        f"{shown} of drafts got that far" + (f"; rejects cost at most {cost:.1f} ms per token" if cost is not None else ""),
+        f"{shown} of drafts got that far{origin}" + (f"; rejects cost at most {cost:.1f} ms per token" if cost is not None else ""),
         side.single,
     )
 

@@ -132,6 +132,46 @@ class PublishedRows(ABC):
     def remarks(self) -> list[Row]:
         """Published remarks: {source, section, body}."""
 
+    @abstractmethod
+    def load_results(self, sha256: str, rows: list[Row], at: datetime) -> bool:
+        """Makes the table of public results hold exactly these rows; False when this content is loaded already."""
+
+    @abstractmethod
+    def has_results(self, sha256: str) -> bool:
+        """Whether this very content is loaded."""
+
+    @abstractmethod
+    def results(self, *, model: str | None = None) -> list[Row]:
+        """Results published elsewhere, one measurement a row, in the file's order."""
+
+
+class ImportRows(ABC):
+    """Files taken in from other tools, known by their content, and what they stand for; readings of kept logs."""
+
+    @abstractmethod
+    def insert(self, file: Row, cells: list[Row]) -> bool:
+        """Adds a file with its reading and cells in one transaction; False when these bytes are already there, nothing changed then."""
+
+    @abstractmethod
+    def get(self, sha256: str) -> Row | None:
+        """The file with `reading` and `warnings` decoded."""
+
+    @abstractmethod
+    def files(self) -> list[Row]:
+        """Files, newest first, with `cells`: how many cells each stands for; without the reading."""
+
+    @abstractmethod
+    def cells(self, *, model: str | None = None, sha256: str | None = None) -> list[Row]:
+        """Imported cells with file, kind and time of import, newest file first."""
+
+    @abstractmethod
+    def keep_reading(self, sha256: str, reader: str, body: dict[str, Any], at: datetime) -> None:
+        """Keeps what a reader made of a kept raw file; a second time changes nothing."""
+
+    @abstractmethod
+    def reading(self, sha256: str, reader: str) -> dict[str, Any] | None:
+        """What that reader made of the content; None when it was not read yet."""
+
 
 class WorksheetRows(ABC):
     """Worksheets and what was typed into them."""
@@ -171,11 +211,12 @@ class DecisionRows(ABC):
 
 @dataclass(frozen=True)
 class Store:
-    """The six groups over one database."""
+    """The seven groups over one database."""
 
     boxes: BoxRows
     runs: RunRows
     cells: CellRows
     published: PublishedRows
+    imports: ImportRows
     worksheets: WorksheetRows
     decisions: DecisionRows

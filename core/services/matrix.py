@@ -4,30 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.domain.imported import imported_cell, imported_price, imported_why, row_key
 from core.domain.matrix import COLUMNS, column, measured_cell, measured_price, not_run, published_cell, published_price, row_why
 from core.domain.recipe import differences
 from core.domain.run import CANCELLED, DONE, FAILED, LOST
 from core.errors import InvalidInput, NotFound
 from core.services.house import House
+from core.services.readings import readings_of_arm
 
 PROVENANCES = ("measured", "imported", "transcribed")
 _ENDED = (DONE, CANCELLED, FAILED, LOST)
 
 
 def matrix_rows(house: House, *, provenance: str | None = None, model: str | None = None) -> list[dict[str, Any]]:
-    """Rows in the form of the API: measured first (newest run first), then the published reference rows.
+    """Rows in the form of the API: measured first (newest run first), then imported ones, then the published reference rows.
 
     Raises InvalidInput for an unknown provenance.
     """
     if provenance is not None and provenance not in PROVENANCES:
         raise InvalidInput({"provenance": f"has to be one of {', '.join(PROVENANCES)}."})
     rows = [] if provenance not in (None, "measured") else _measured_rows(house, model)
+    rows += [] if provenance not in (None, "imported") else _imported_rows(house, model)
     return rows + ([] if provenance not in (None, "transcribed") else _published_rows(house, model))
 
 
 def _row(key: dict[str, Any], cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
     filled = {name: cells.get(name, not_run()) for name in COLUMNS} | {n: cells[n] for n in sorted(cells.keys() - set(COLUMNS), key=int)}
     return {**key, "cells": filled, "why": row_why(cells)}
+
+
+def _imported_rows(house: House, model: str | None) -> list[dict[str, Any]]:
+    """Rows of their own: cells of one file that share everything but n_max. A cell whose n_max is unknown has no column and stays out."""
+    return [_imported_row(group) for group in _groups(house.store.imports.cells(model=model))]
+
+
+def _groups(cells: list[dict[str, Any]]) -> list[dict[int, dict[str, Any]]]:
+    """Cells by n_max, one group a row of the matrix."""
+    groups: list[dict[int, dict[str, Any]]] = []
+    open_group: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = {}
+    for cell in cells:
+        if cell["n_max"] is None:
+            continue
+        group = open_group.get(row_key(cell))
+        if group is None or cell["n_max"] in group:  # the same arm twice in one file: two rows, nothing is averaged
+            group = open_group[row_key(cell)] = {}
+            groups.append(group)
+        group[cell["n_max"]] = cell
+    return groups
+
+
+def _imported_row(group: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    first = next(iter(group.values()))
+    key = {
+        "model": first["model"], "spill": first["placement"], "box": None, "build": first["build"], "context": first["context"],
+        "workload": first["workload"], "c": first["c"], "provenance": "imported", "run_id": None,
+        "file": {"name": first["file"], "sha256": first["sha256"], "kind": first["kind"], "settings": first["settings"]},
+    }  # fmt: skip
+    row = _row(key, {column(n): imported_cell(cell, group.get(0)) for n, cell in group.items()})
+    return {**row, "why": imported_why(group, row["why"])}
 
 
 def _published_rows(house: House, model: str | None) -> list[dict[str, Any]]:
@@ -96,12 +130,40 @@ def _measured_row(cells: list[dict[str, Any]]) -> dict[str, Any]:
     return row if first["state"] == DONE else {**row, "why": f"the run did not finish ({first['state']}); {row['why']}"}
 
 
-def receipt(house: House, cell_id: str) -> dict[str, Any]:
+def receipt(house: House, cell_id: str, *, with_logs: bool = False) -> dict[str, Any]:
     """Everything behind one cell. Raises NotFound for an id that is none.
 
-    {kind: measured | published, title, cell (matrix form), price, samples, recipe, recipe_differences, server, run, raw_files, decisions}
+    {kind: measured | published | imported, title, cell (matrix form), price, samples, recipe, recipe_differences, server, run, raw_files,
+    log_readings (what the arm's own logs say, only `with_logs`: a first reading takes a moment), decisions}
     """
-    return _published_receipt(house, cell_id) if cell_id.startswith("published~") else _measured_receipt(house, cell_id)
+    if cell_id.startswith("published~"):
+        return _published_receipt(house, cell_id)
+    if cell_id.startswith("imported~"):
+        return _imported_receipt(house, cell_id)
+    return _measured_receipt(house, cell_id, with_logs=with_logs)
+
+
+def _imported_receipt(house: House, cell_id: str) -> dict[str, Any]:
+    _, sha256, place = (cell_id.split("~") + ["", ""])[:3]
+    cells = house.store.imports.cells(sha256=sha256)
+    one = next((cell for cell in cells if str(cell["position"]) == place), None)
+    file = house.store.imports.get(sha256) if one else None
+    if one is None or file is None:
+        raise NotFound("cell", cell_id)
+    same_row = next((group for group in _groups(cells) if one in group.values()), {})
+    price = imported_price(one, same_row.get(0))
+    name = "unknown" if one["n_max"] is None else column(one["n_max"])
+    return {
+        "kind": "imported",
+        "title": f"{one['model'] or 'model not recorded'} · from {file['name']} · n_max {name}",
+        "cell": imported_cell(one, same_row.get(0)),
+        "published": None,
+        "imported": {**one, "file": file},
+        "counts": {"n_max": one["n_max"], "c": one["c"] or 1},
+        "price": price.as_json() if price else None,
+        "samples": [], "recipe": None, "recipe_differences": {}, "servers": [], "server": None, "run": None, "raw_files": [],
+        "log_readings": [], "decisions": [],
+    }  # fmt: skip
 
 
 def _published_receipt(house: House, cell_id: str) -> dict[str, Any]:
@@ -118,11 +180,12 @@ def _published_receipt(house: House, cell_id: str) -> dict[str, Any]:
         "cell": published_cell(cell, baseline),
         "published": cell,
         "price": price.as_json() if price else None,
-        "samples": [], "recipe": None, "recipe_differences": {}, "server": None, "run": None, "raw_files": [], "decisions": [],
+        "samples": [], "recipe": None, "recipe_differences": {}, "server": None, "run": None, "raw_files": [], "log_readings": [],
+        "decisions": [],
     }  # fmt: skip
 
 
-def _measured_receipt(house: House, cell_id: str) -> dict[str, Any]:
+def _measured_receipt(house: House, cell_id: str, *, with_logs: bool) -> dict[str, Any]:
     run_id, _, rest = cell_id.partition("-")
     n_text, _, c_text = rest.partition("-")
     run = house.store.runs.get(run_id)
@@ -151,6 +214,7 @@ def _measured_receipt(house: House, cell_id: str) -> dict[str, Any]:
         "servers": servers,
         "run": run,
         "raw_files": [f for f in house.store.runs.raw_files(run_id) if f["name"] in {f"server-{s['server']}.log" for s in servers}],
+        "log_readings": readings_of_arm(house, run_id, n_max, c) if with_logs else [],
         "decisions": [
             d for d in house.store.decisions.all() if run_id == d["evidence"].get("run_id")
         ],

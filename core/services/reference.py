@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 from typing import Any
 
+from core.domain.published import row_of, shown_row
 from core.services.house import House
 
 
@@ -31,3 +35,22 @@ def seed_reference(house: House, figures: dict[str, Any]) -> None:
                 }
             )
     house.store.published.replace(source, cells, figures["remark"])
+
+
+def seed_public_results(house: House, text: bytes) -> None:
+    """Takes the content of data/reference/public-results.csv. The same content a second time changes nothing."""
+    sha256 = hashlib.sha256(text).hexdigest()
+    if house.store.published.has_results(sha256):
+        return
+    lines = csv.DictReader(io.StringIO(text.decode("utf-8"), newline=""))
+    house.store.published.load_results(sha256, [row_of(line, place) for place, line in enumerate(lines)], house.clock.now())
+
+
+def published_elsewhere(
+    house: House, *, model: str | None = None, placement: str | None = None, draft_kind: str | None = None
+) -> list[dict[str, Any]]:
+    """Results published elsewhere in the form of the API, first-hand ones first. They stand apart from every cell of the lab."""
+    wanted = {"placement": placement, "draft_kind": draft_kind}
+    rows = [shown_row(row) for row in house.store.published.results(model=model)]
+    rows = [row for row in rows if all(value is None or row[name] == value for name, value in wanted.items())]
+    return sorted(rows, key=lambda row: row["second_hand"])

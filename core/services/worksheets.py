@@ -16,6 +16,7 @@ from core.errors import InvalidInput, NotFound
 from core.formats.version import read_version
 from core.services.boxes import model_names
 from core.services.house import House
+from core.services.readings import readings_of_arm
 
 SIDES = ("baseline", "candidate")
 
@@ -143,6 +144,7 @@ def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max:
     text = preflight.get("engine", {}).get("version_text", "")
     build, commit = read_version(text)
     servers = [row for row in house.store.cells.servers(run["run_id"]) if (row["n_max"], row["c"]) == (n_max, 1)]
+    logs = [one for one in readings_of_arm(house, run["run_id"], n_max, 1) if one["values"]]
     shares = [s["per_position"] for s in house.store.cells.samples(run["run_id"], n_max=n_max, c=1) if s["per_position"] and s["counted"]]
     return Side(
         n_max=n_max,
@@ -153,6 +155,7 @@ def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max:
         single=single,
         production=mine.get(production_c),
         per_position=[sum(column) / len(shares) for column in zip(*shares, strict=False)] if shares else None,
+        log={"name": logs[-1]["name"], **logs[-1]["values"]} if logs else None,
     )
 
 
@@ -179,7 +182,15 @@ def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None)
         "run_id": evidence.run_id,
         "drifted": evidence.drifted,
         "stop": evidence.stop,
+        "log_readings": {
+            side: _readings(house, evidence, found) for side, found in zip(SIDES, (evidence.baseline, evidence.candidate), strict=True)
+        },
     }
+
+
+def _readings(house: House, evidence: Evidence, side: Side) -> list[dict[str, Any]]:
+    """What the logs of a side's single-stream engine starts say, warnings included."""
+    return [] if evidence.run_id is None or side.n_max is None else readings_of_arm(house, evidence.run_id, side.n_max, 1)
 
 
 def _decided(entry: dict[str, Any]) -> dict[str, Any]:

@@ -27,6 +27,7 @@ ENTRIES = (
     Entry("Overview", "home", "Home"),
     Entry("Bench", "runs", "Runs"),
     Entry("Bench", "propose", "Propose a change"),
+    Entry("Bench", "imports", "Import"),
     Entry("Bench", "boxes", "Boxes"),
     Entry("Bench", "run", "Run", is_hidden=True),
     Entry("Results", "matrix", "Matrix"),

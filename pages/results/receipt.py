@@ -7,7 +7,9 @@ import streamlit as st
 from core.services.matrix import receipt
 from core.ui.components import receipt as part
 from core.ui.components.computed import computed
+from core.ui.components.import_preview import raw_file
 from core.ui.components.links import page_link
+from core.ui.components.own_log import own_logs
 from core.ui.guard import enter
 from core.ui.problem import shown
 from core.ui.state import CELL
@@ -21,7 +23,7 @@ if not cell_id:
     st.stop()
 
 with shown():
-    view = receipt(house, cell_id)
+    view = receipt(house, cell_id, with_logs=True)
 
 part.headline(view)
 left, right = st.columns(2)
@@ -35,6 +37,9 @@ with st.container(border=True):
     part.samples_table(view)
 
 if view["kind"] == "measured":
+    with st.container(border=True):
+        st.markdown("**Read from its own log**")
+        own_logs(view["log_readings"])
     command, log, resting = st.tabs(["Command", "Raw log", "Decisions resting on this cell"])
     with command:
         part.commands(view)
@@ -42,6 +47,9 @@ if view["kind"] == "measured":
         part.raw_logs(house, view)
     with resting:
         part.decisions(view)
+
+if view["kind"] == "imported":
+    raw_file(house, view["imported"]["sha256"])
 
 with st.container(border=True):
     st.markdown("**What this does not show**")

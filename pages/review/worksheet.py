@@ -7,6 +7,7 @@ from core.ui.components.computed import computed
 from core.ui.components.decision_form import decision_form, owner_typed
 from core.ui.components.gate_list import gate_list, suggestion
 from core.ui.components.links import page_link
+from core.ui.components.own_log import both_sides
 from core.ui.components.sweep_panel import sweep_panel
 from core.ui.components.typed_forms import typed_forms
 from core.ui.components.worksheet_head import worksheet_head
@@ -28,6 +29,7 @@ with shown():
 worksheet_head(house, view)
 sweep_panel(house, view)
 worksheet_table(view["fields"], None if view["decisions"] else view["worksheet"]["body"], key="fields")
+both_sides(view["log_readings"])
 if not view["decisions"]:
     typed_forms(house, view)
 suggestion(view)

@@ -124,7 +124,7 @@ def cell_lines(cell: dict[str, Any]) -> tuple[str, str, str]:
     if cell["status"] != "ok" or cell["tok_s"] is None:
         return blank(cell["status"]), "", ""
     if cell["speedup"] is None:
-        return rate(cell["tok_s"]), "", ""
+        return rate(cell["tok_s"]), "", share(cell["accept_share"]) if cell["accept_share"] is not None else ""
     return rate(cell["tok_s"]), f"{speedup(cell['speedup'])} {sign(cell['verdict'])}".strip(), share(cell["accept_share"])
 
 
@@ -137,4 +137,6 @@ def cell_words(cell: dict[str, Any]) -> str:
     if cell["speedup"] is not None:
         accepted = share(cell["accept_share"], cell["accept_denominator"]) if cell["accept_share"] is not None else "—? not recorded"
         words += [f"{speedup(cell['speedup'])} {sign(cell['verdict'])}".strip(), f"acceptance {accepted}"]
+    elif cell["accept_share"] is not None:
+        words += [f"acceptance {share(cell['accept_share'], cell['accept_denominator'])}", "no baseline beside it"]
     return " · ".join(words)

@@ -42,17 +42,23 @@ def columns_of(rows: list[Row]) -> tuple[str, ...]:
 
 
 def row_title(row: Row) -> str:
-    """Model × spill, with the concurrency where it is not one stream."""
+    """Model × spill, with the concurrency where it is not one stream. An imported file may name no model and no concurrency."""
     spill = row["spill"]["label"]
+    streams = f"c={row['c']}" if row["c"] is not None else "concurrency not recorded"
     if row["provenance"] == "measured" and row["spill"]["layers"]:
         spill = f"{row['spill']['layers']} layers spilled"
-    return " · ".join([row["model"], spill, *([f"c={row['c']}"] if row["c"] != 1 else [])])
+    return " · ".join([row["model"] or "model not recorded", spill, *([streams] if row["c"] != 1 else [])])
 
 
 def row_below(row: Row) -> str:
     """Where the row comes from."""
     if row["provenance"] == "transcribed":
         return "✎ transcribed, not measured here"
+    if row["provenance"] == "imported":
+        known = [row["build"], row["file"]["settings"], row["workload"], f"context {row['context']}" if row["context"] else None]
+        return " · ".join(
+            ["⇣ imported, not measured here", row["file"]["name"], row["file"]["kind"], *(str(part) for part in known if part)]
+        )
     known = [row["provenance"], row["box"], row["build"], row["workload"], f"context {row['context']}" if row["context"] else None]
     return " · ".join(str(part) for part in known if part)
 
@@ -141,7 +147,8 @@ def draw_links(rows: list[Row]) -> None:
 
 def _not_run_words(row: Row) -> str:
     blanks = [column_title(name) for name, cell in row["cells"].items() if cell["status"] == "not_run"]
-    return f" — not run: {', '.join(blanks)}" if blanks else ""
+    what = "not in the file" if row["provenance"] == "imported" else "not run"
+    return f" — {what}: {', '.join(blanks)}" if blanks else ""
 
 
 def table_of(rows: list[Row]) -> pd.DataFrame:
@@ -150,10 +157,10 @@ def table_of(rows: list[Row]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "row": row_title(row),
+                "row": neutral(row_title(row)),
                 **{column_title(name): cell_words(row["cells"][name]) if name in row["cells"] else blank("not_run") for name in columns},
                 "why": row["why"],
-                "from": row_below(row),
+                "from": neutral(row_below(row)),
             }
             for row in rows
         ]

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.services.matrix import PROVENANCES
 from core.ui.components.links import url
+from core.ui.state import PUBLISHED, PUBLISHED_DRAFT, PUBLISHED_PLACEMENT
 
 ALL = "all"
 FILTERS = ("model", "box", "workload", "c", "provenance")
@@ -29,7 +30,11 @@ def matching(rows: list[dict[str, Any]], chosen: dict[str, str]) -> list[dict[st
 
 
 def link_to_this(chosen: dict[str, str]) -> str:
-    """The address of this very view."""
+    """The address of this very view, the switch and its own filters included."""
     query = {name: value for name, value in chosen.items() if value != ALL}
+    if st.session_state.get(PUBLISHED):
+        names = (PUBLISHED_PLACEMENT, PUBLISHED_DRAFT)  # drawn further down: on the first run only the address knows them
+        own = {name: st.session_state.get(name) or st.query_params.get(name, ALL) for name in names}
+        query |= {PUBLISHED: "true", **{name: value for name, value in own.items() if value != ALL}}
     base = (st.context.url or "").split("?")[0] or url("matrix")
     return f"{base}?{urlencode(query)}" if query else base

@@ -48,13 +48,16 @@ def _steps(row: Row) -> list[tuple[int, Row]]:
 
 
 def speedup_by_spill(rows: list[Row]) -> list[Series]:
-    """One line per model and n_max over its spills."""
+    """One line per model and n_max over its spills; measured, imported and transcribed points never share a line."""
     found: dict[str, list[tuple[float, float, str]]] = {}
     for row in rows:
         for n, cell in _steps(row):
             if row["spill"]["layers"] is not None and cell["speedup"]:
                 note = f"{row_title(row)}, n_max {n}: {cell_words(cell)}"
-                found.setdefault(f"{row['model']}, n_max {n}", []).append((row["spill"]["layers"], cell["speedup"], note))
+                origin = "" if row["provenance"] == "measured" else f", {row['provenance']}"
+                found.setdefault(f"{row['model'] or 'model not recorded'}, n_max {n}{origin}", []).append(
+                    (row["spill"]["layers"], cell["speedup"], note)
+                )
     lines = list(found.items())[:LINES_AT_ONCE]
     return [Series(name, *map(list, zip(*sorted(points), strict=True))) for name, points in lines]
 

@@ -16,7 +16,6 @@ from core.services.runs import read_raw
 from core.ui.components.figures import (
     NOT_RECORDED,
     VERDICTS,
-    literal,
     ms,
     plain,
     rate,
@@ -28,7 +27,9 @@ from core.ui.components.figures import (
     speedup,
     when,
 )
+from core.ui.components.imported_card import NOT_SHOWN_IMPORTED, imported_card
 from core.ui.components.links import page_link, run_link, worksheet_link
+from core.ui.components.pairs import pairs
 from core.ui.problem import shown
 from core.ui.state import CELL
 
@@ -41,12 +42,6 @@ NOT_SHOWN_PUBLISHED = (
 _RIGHT = ("tok/s", "client tok/s", "TTFT ms", "prefill tok/s", "accepted / proposed", "D ms")
 _SAMPLE_COLUMNS = {name: st.column_config.TextColumn(name, alignment="right") for name in _RIGHT}
 _COLORS = {"wins": "blue", "loses": "orange", "no-difference": "gray"}
-
-
-def pairs(lines: list[tuple[str, str]]) -> None:
-    """A small table of names and values that wraps; its cells know Markdown, so they get literal words."""
-    frame = pd.DataFrame([(literal(name), literal(value)) for name, value in lines], columns=["what", "value"])
-    st.table(frame, border="horizontal", hide_index=True, hide_header=True)
 
 
 def headline(view: View) -> None:
@@ -63,6 +58,8 @@ def headline(view: View) -> None:
             st.badge(f"{cell['status'].replace('_', ' ')}", color="red", width="content")
         if view["kind"] == "published":
             st.badge("✎ transcribed: not usable for keep", color="violet", width="content")
+        elif view["kind"] == "imported":
+            st.badge("⇣ imported: not usable for keep", color="violet", width="content")
         if cell["tok_s"] is not None:
             st.text(f"{rate(cell['tok_s'])} tok/s", width="content")
         if view["run"]:
@@ -71,10 +68,12 @@ def headline(view: View) -> None:
 
 
 def _is_baseline(view: View) -> bool:
-    return int((view["published"] or view["counts"])["n_max"]) == 0
+    return bool((view["published"] or view["counts"])["n_max"] == 0)
 
 
 def _no_word(view: View) -> str:
+    if view["kind"] == "imported" and not _is_baseline(view):
+        return "no baseline beside it in the file"
     return "baseline: speculation off" if _is_baseline(view) else "too few repetitions for a verdict"
 
 
@@ -83,6 +82,8 @@ def _why_no_price(view: View) -> str:
         return f"Nothing can be priced: {view['cell']['why']}."
     if _is_baseline(view):
         return "This is the baseline: the others of its row are priced against it."
+    if view["kind"] == "imported":
+        return "Nothing can be priced: the file holds no baseline beside it."
     return "Nothing can be priced: the row has no baseline with a counted repetition."
 
 
@@ -149,6 +150,8 @@ def origin_card(view: View) -> None:
     """Where the figure comes from: the recipe that ran, or the source it was copied from."""
     if view["kind"] == "published":
         published_card(view)
+    elif view["kind"] == "imported":
+        imported_card(view)
     else:
         recipe_card(view)
 
@@ -174,7 +177,8 @@ def samples_table(view: View) -> None:
     cell = view["cell"]
     st.markdown("**Samples**")
     if not view["samples"]:
-        st.text("No repetitions: a published figure comes alone.")
+        alone = "the file gives no single ones" if view["kind"] == "imported" else "a published figure comes alone"
+        st.text(f"No repetitions: {alone}.")
         return
     frame = pd.DataFrame([_sample(number, row) for number, row in enumerate(view["samples"], 1)])
     st.dataframe(frame, hide_index=True, width="stretch", column_config=_SAMPLE_COLUMNS)
@@ -258,7 +262,7 @@ def decisions(view: View) -> None:
 
 def not_shown(view: View) -> None:
     """What nobody should read out of this cell."""
-    st.text(NOT_SHOWN_PUBLISHED if view["kind"] == "published" else NOT_SHOWN)
+    st.text({"published": NOT_SHOWN_PUBLISHED, "imported": NOT_SHOWN_IMPORTED}.get(view["kind"], NOT_SHOWN))
 
 
 def onward(view: View) -> None:
