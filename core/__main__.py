@@ -129,6 +129,8 @@ def _sweep(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             "n_max": args.n_max,
             "repetitions": args.repetitions,
             "production_c": args.concurrency,
+            "order": args.order,
+            "budget_min": args.budget_min,
         }
         runs.start_run(house, run_id, values, who=args.by)
         _follow_to_the_end(services, run_id, quiet=args.json)
@@ -145,6 +147,9 @@ def _sweep(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             "stop_reason": finished.get("stop") or finished.get("reason"),
             "winner": finished.get("winner"),
             "drifted": finished.get("drifted"),
+            "production": finished.get("production"),
+            "supports_keep": finished.get("supports_keep"),
+            "noise": next((verdict["noise"] for verdict in view["verdicts"] if verdict.get("noise")), None),
             "cells": [{"n_max": column, "c": row["c"], **cell} for row in rows for column, cell in row["cells"].items() if cell["run_id"]],
         }
         return (EXIT_DONE if run["state"] == DONE else EXIT_NO), answer
@@ -232,6 +237,8 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--n-max", default=3)
     sweep.add_argument("--repetitions", default=3)
     sweep.add_argument("--concurrency", default=1, help="production concurrency, streams")
+    sweep.add_argument("--order", default="abba", help="abba, interleaved or block")
+    sweep.add_argument("--budget-min", help="time budget, minutes")
     sweep.add_argument("--workload", default="chat-short")
     sweep.add_argument("--by", default="command line", help="who asks")
     return parser

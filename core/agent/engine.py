@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import socket
 import subprocess
@@ -22,6 +23,9 @@ from core.agent.watch import Watch
 NOBODY, OURS, FOREIGN, UNKNOWN = "nobody", "ours", "foreign", "unknown"
 KEY_VARIABLE = "LLAMA_API_KEY"
 LOG_TAIL = 4096
+_NO_MEMORY = re.compile(
+    rb"out ?of ?(?:device ?)?memory|(?:failed|unable) to allocate|cudaMalloc failed|cannot allocate memory", re.IGNORECASE
+)
 _LISTEN_EVERY_S, _HEALTH_EVERY_S = 0.03, 0.1
 
 # Runs between fork and exec in a process of its own: the kernel ends the engine when the agent dies, whatever kills it, and
@@ -48,7 +52,7 @@ except OSError as error:
 
 
 class LoadFailed(Exception):
-    """The engine did not come up; `code` is load_failed or load_timeout."""
+    """The engine did not come up; `code` is load_failed, out_of_memory or load_timeout."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
@@ -164,7 +168,11 @@ class Engine:
         if self.died():
             if proc.listening(self.port):
                 raise ForeignPort()
-            raise LoadFailed("load_failed", "The engine ended while loading (%s)." % self.how_it_ended())
+            how = self.how_it_ended()
+            raise LoadFailed("out_of_memory" if self._lacked_memory() else "load_failed", "The engine ended while loading (%s)." % how)
+
+    def _lacked_memory(self) -> bool:
+        return self.log is not None and bool(_NO_MEMORY.search(self.log.tail(LOG_TAIL)))
 
     def _listens(self) -> bool:
         """Nothing is sent to the port before a process of ours listens there."""

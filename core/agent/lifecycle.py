@@ -7,11 +7,13 @@ import select
 import signal
 import sys
 import traceback
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from core.agent import leftovers, locks, proc
 from core.agent.files import Refused, open_private, read_object, run_folder, write_json
 from core.agent.journal import Journal, is_finished
+from core.domain.arms import cancelled
 
 if TYPE_CHECKING:
     from core.agent.spec import Spec
@@ -162,12 +164,13 @@ def _leave_marker(folder: str, who: str) -> None:
 
 def _close_ledger(folder: str, left: list[int]) -> None:
     who = str(read_object(os.path.join(folder, "cancel")).get("who") or "somebody")
+    stop = asdict(cancelled(who))
     journal = Journal(folder)
     try:
         journal.append("cancel_seen", who=who)
         journal.append(
-            "run_finished", outcome="cancelled", reason={"code": "cancelled", "text": "Stopped by %s." % who}, winner=None, drifted=None,
-            stop=None, samples=None, left=left, events=journal.seq + 1,
+            "run_finished", outcome="cancelled", reason=stop, winner=None, drifted=None, stop=stop, samples=None,
+             left=left, events=journal.seq + 1,
         )  # fmt: skip
     finally:
         journal.close()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import platform
 import socket
+import time
 import traceback
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from statistics import median
 from typing import Any
 
@@ -18,10 +19,12 @@ from core.agent.heartbeat import Heartbeat
 from core.agent.journal import DiskFull, Journal
 from core.agent.measure import OK, Meter
 from core.agent.preflight import Ready, RunFailed
+from core.agent.pricing import figures_of
 from core.agent.shutdown import end_family
 from core.agent.spec import Spec
 from core.agent.watch import OutOfTime, Stopped, Watch
 from core.domain import sweep
+from core.domain.looks import noise_plan
 from core.domain.sweep import Measured, Stage
 
 _PORT_TRIES = 3
@@ -43,6 +46,8 @@ class Run:
         self._done = []  # type: list[Measured]
         self._codes = {}  # type: dict[int, str]
         self._servers = 0
+        self._engine: Engine | None = None
+        self._load_s = 0.0
         me = proc.look(os.getpid())
         self._agent = {"pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(), "engines": []}  # type: dict[str, Any]
 
@@ -90,7 +95,7 @@ class Run:
         try:
             return self._sweep()
         except Stopped as stopped:
-            return "cancelled", "cancelled", "Stopped by %s." % stopped
+            return ("cancelled", *astuple(sweep.cancelled(str(stopped))))
         except OutOfTime:
             return "failed", "lifetime", "The run's lifetime of %g s is over." % self._spec.limits.lifetime_s
         except (RunFailed, StageFailed) as failed:
@@ -104,24 +109,44 @@ class Run:
         self._journal.append("preflight", **facts)
         if isinstance(facts["others_on_gpu"], list) and facts["others_on_gpu"] and not self._spec.allow_shared_gpu:
             raise RunFailed("gpu_busy", "Somebody else computes on the GPU: %s." % facts["others_on_gpu"][:5])
-        while True:
-            self._watch()
-            stage = sweep.next_stage(self._spec.plan, self._done)
-            if stage is None:
-                break
-            self._done.append(self._stage(ready, stage))
-            self._verdict(stage)
+        try:
+            self._stages(ready)
+        finally:
+            self._put_down()
         stop = sweep.stop_of(self._spec.plan, self._done)
         if stop is not None and stop.code == "baseline_failed":
             raise RunFailed(self._codes[0], stop.text)
         return "done", stop.code if stop else "complete", stop.text if stop else "Every stage was measured."
 
-    def _verdict(self, stage: Stage) -> None:
+    def _stages(self, ready: Ready) -> None:
+        """Every stage the rules ask for. An engine stays up while the next stage is the same arm."""
+        stage = sweep.next_stage(self._spec.plan, self._done)
+        while stage is not None:
+            self._watch()
+            measured, body = self._stage(ready, stage)
+            self._done.append(measured)
+            coming = sweep.next_stage(self._spec.plan, self._done)
+            if measured.status != "ok" or coming is None or (coming.n_max, coming.c) != (stage.n_max, stage.c):
+                self._put_down()
+            self._journal.append("stage_done", **body)
+            self._verdict(stage, coming)
+            stage = coming
+
+    def _verdict(self, stage: Stage, coming: Stage | None) -> None:
         stop = sweep.stop_of(self._spec.plan, self._done)
         winner = sweep.winner(self._done)
+        seen = {item.stage.name for item in self._done}
         self._journal.append(
-            "verdict", after=stage.name, winner=winner, best_ratio=self._ratio(winner), stop=None if stop is None else asdict(stop)
-        )
+            "verdict", after=stage.name, winner=winner, best_ratio=self._ratio(winner), stop=None if stop is None else asdict(stop),
+            undecided=coming is not None and coming.name in seen, noise=self._noise() if len(self._done) == 1 else None,
+        )  # fmt: skip
+
+    def _noise(self) -> dict[str, Any] | None:
+        """What the opening baseline, as a pilot, says about noise: repetitions needed and what they cost."""
+        pilot = self._done[0]
+        each = (pilot.took_s - pilot.load_s) / (pilot.stage.repetitions + 1)
+        found = noise_plan(pilot.tok_per_s, self._spec.plan, repetition_s=each, load_s=pilot.load_s)
+        return found.as_json() if found else None
 
     def _ratio(self, winner: int | None) -> float | None:
         """Median of the winner over the median of the baseline."""
@@ -132,26 +157,46 @@ class Run:
         """Warm rates of the single-stream search."""
         return [rate for item in self._done if item.stage.n_max == n_max and item.stage.kind != sweep.PRODUCTION for rate in item.tok_per_s]
 
-    def _stage(self, ready: Ready, stage: Stage) -> Measured:
-        samples = []  # type: list[dict[str, Any]]
-        code, reason = "", ""
+    def _stage(self, ready: Ready, stage: Stage) -> tuple[Measured, dict[str, Any]]:
+        """One visit to an arm: what the rules need of it, and the body of its `stage_done`. The engine is left up."""
+        samples: list[dict[str, Any]] = []
+        code, reason, load_s, begun = "", "", 0.0, time.monotonic()
         try:
-            engine = self._launch(ready, stage)
-            try:
-                self._repeat(stage, engine, samples)
-            finally:
-                self._end(engine)
+            load_s = self._take_up(ready, stage)
+            self._repeat(stage, samples)
         except StageFailed as failed:
             code, reason = failed.code, str(failed)
+        took_s = time.monotonic() - begun
         counted = [item for item in samples if item["counted"]]
         rates = [item["tok_s"] for item in counted]
         status = "failed" if code else "ok"
         self._codes[len(self._done)] = code
-        self._journal.append(
-            "stage_done", stage=shown(stage), status=status, code=code, reason=reason, tok_s=rates,
-            drafted=_sum(counted, "drafted"), accepted=_sum(counted, "accepted"), proposed_denominator="of proposed",
+        priced = figures_of(counted)
+        body = dict(
+            priced, stage=shown(stage), status=status, code=code, reason=reason, tok_s=rates, drafted=_sum(counted, "drafted"),
+            accepted=_sum(counted, "accepted"), proposed_denominator="of proposed", took_s=took_s, load_s=load_s,
         )  # fmt: skip
-        return Measured(stage, tuple(rates), status, reason)
+        measured = Measured(
+            stage, tuple(rates), status, reason, code, tuple(priced["step_ms"]), tuple(priced["per_position"]), took_s, load_s
+        )
+        return measured, body
+
+    def _take_up(self, ready: Ready, stage: Stage) -> float:
+        """An engine for the stage's arm, warmed up; seconds its start took, 0 where it was still up. Raises StageFailed, RunFailed."""
+        if self._engine is not None:
+            self._beat.set(stage=stage.name)
+            self._journal.append("stage_started", stage=shown(stage), server=self._engine.number)
+            return 0.0
+        self._engine = self._launch(ready, stage)
+        self._meter = Meter(self._spec, stage, self._engine, self._watch)
+        self._one(stage, 0, 1)
+        return self._load_s
+
+    def _put_down(self) -> None:
+        """Ends the engine that is up, if one is."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            self._end(engine)
 
     def _launch(self, ready: Ready, stage: Stage) -> Engine:
         """A healthy engine for the stage; another port when a stranger took the chosen one. Raises StageFailed, RunFailed."""
@@ -183,7 +228,7 @@ class Run:
         found = proc.look(engine.pid)
         self._agent["engines"].append({"pgid": engine.pid, "start_time": found.start if found else 0})
         self._write_agent()
-        load_s = engine.wait_ready(self._spec.limits.load_s, self._watch)
+        self._load_s = load_s = engine.wait_ready(self._spec.limits.load_s, self._watch)
         log_bytes = engine.log.total if engine.log else 0
         self._journal.append("server_ready", server=engine.number, load_s=load_s, log_bytes=log_bytes, props=engine.props())
 
@@ -191,23 +236,26 @@ class Run:
         engine.stop(self._spec.limits.grace_s)  # what could not be ended is looked for again, and named, at the end of the run
         self._journal.append("server_exit", **engine.exit_facts())
 
-    def _repeat(self, stage: Stage, engine: Engine, samples: list[dict[str, Any]]) -> None:
-        """Warm-up, then every asked repetition, each tried once more when it cannot be counted."""
-        meter = Meter(self._spec, stage, engine, self._watch)
-        self._one(meter, stage, engine, 0, 1)
-        for repetition in range(1, stage.repetitions + 1):
-            sample = self._one(meter, stage, engine, repetition, 1)
+    def _repeat(self, stage: Stage, samples: list[dict[str, Any]]) -> None:
+        """Every asked repetition, each tried once more when it cannot be counted. An arm visited again goes on with the next prompts."""
+        first = sum(item.stage.repetitions for item in self._done if item.stage.name == stage.name) + 1
+        last = first + stage.repetitions - 1
+        self._beat.set(repetitions=last)
+        for repetition in range(first, last + 1):
+            sample = self._one(stage, repetition, 1)
             if sample["status"] != OK:
-                sample = self._one(meter, stage, engine, repetition, 2)
+                sample = self._one(stage, repetition, 2)
             if sample["status"] != OK:
                 raise StageFailed("answers_invalid", "Repetition %d could not be counted twice: %s" % (repetition, sample["reason"]))
             samples.append(sample)
 
-    def _one(self, meter: Meter, stage: Stage, engine: Engine, repetition: int, attempt: int) -> dict[str, Any]:
+    def _one(self, stage: Stage, repetition: int, attempt: int) -> dict[str, Any]:
+        engine = self._engine
+        assert engine is not None
         self._beat.set(phase="measuring" if repetition else "warming up", repetition=repetition)
         if engine.listener() == FOREIGN:
             raise StageFailed("port", "Another program listens on the engine's port.")
-        sample = meter.sample(repetition, attempt)
+        sample = self._meter.sample(repetition, attempt)
         self._journal.append("sample", stage=shown(stage), **sample)
         self._beat.set(tok_per_s=sample["tok_s"])
         if was_cut(sample) and engine.died(1.0):
@@ -218,13 +266,18 @@ class Run:
         """Nothing of ours may live and the box is free before the last event says that the run is over."""
         left = end_family()
         os.close(self._lock_fd)
-        stop = sweep.stop_of(self._spec.plan, self._done)
+        plan = self._spec.plan
+        stop = sweep.stop_of(plan, self._done)
+        if stop is None and outcome == "cancelled":
+            stop = sweep.Stop(code, text)
+        made = sweep.production_verdict(plan, self._done)
         if outcome == "done" and left:
             text += " Processes of the engine could not be ended."
         self._journal.append(
             "run_finished", outcome=outcome, reason={"code": code, "text": text}, winner=sweep.winner(self._done),
             drifted=sweep.drifted(self._done), stop=None if stop is None else asdict(stop), samples=self._journal.samples,
-            left=sorted(left), events=self._journal.seq + 1,
+            left=sorted(left), events=self._journal.seq + 1, supports_keep=sweep.keeps(plan, self._done),
+            production=None if made is None else dict(asdict(made), c=plan.production_c, text=sweep.flip_text(made, plan.production_c)),
         )  # fmt: skip
         self._journal.close()
         self._beat.stop("finished")

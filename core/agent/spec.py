@@ -95,10 +95,13 @@ def _is_int(value: Any) -> bool:
 def _plan(raw: dict[str, Any]) -> Plan:
     plan = Plan(**raw)
     _need(
-        all(_is_int(v) for v in (plan.n_max, plan.repetitions, plan.production_c, plan.first_n)),
+        all(_is_int(v) for v in (plan.n_max, plan.repetitions, plan.production_c, plan.first_n, plan.max_repetitions)),
         "The plan's counts have to be whole numbers.",
     )
-    _need(isinstance(plan.is_moe, bool) and isinstance(plan.placement, str), "The plan's is_moe and placement have the wrong type.")
+    texts = isinstance(plan.placement, str) and isinstance(plan.order, str)
+    _need(isinstance(plan.is_moe, bool) and texts, "The plan's is_moe, placement or order has the wrong type.")
+    budget = plan.budget_s
+    _need(isinstance(budget, float) or _is_int(budget), "The plan's time budget has to be a number of seconds.")
     problems = problems_of(plan)
     _need(not problems, " ".join(problems.values()))
     return plan

@@ -122,7 +122,7 @@ def suggestion_of(evidence: Evidence, *, last_position: float | None = None) -> 
     rates = {n: cell["rates"] for n, cell in evidence.steps.items() if cell["n"]}
     if 0 not in rates or len(rates) < 2:
         return {"action": None, "n_max": None, "text": "Nothing can be suggested before a baseline and one n_max are measured."}
-    best, longest = winner_of(rates) or 0, max(rates)
+    best, longest = winner_of(rates, evidence.asked.get("repetitions", 3)) or 0, max(rates)
     return suggest(best, longest, evidence.candidate.n_max or longest, last_position, _ratios(rates))
 
 

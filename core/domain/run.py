@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import secrets
+from typing import Literal
 
 from pydantic import Field
 
+from core.domain.arms import MAX_REPETITIONS
 from core.domain.forms import Name, Record, Title
 from core.domain.sweep import Plan, problems_of
 from core.errors import InvalidInput
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
+
+MOST_WITHOUT_GPU = 5  # other load shakes a processor's figures by more than further repetitions could settle
 
 PREPARING, RUNNING, STOPPING = "preparing", "running", "stopping"
 DONE, FAILED, CANCELLED, LOST = "done", "failed", "cancelled", "lost"
@@ -44,10 +48,16 @@ class SweepRequest(Record):
     n_gpu_layers: int | None = Field(default=None, ge=0, le=1000)
     n_cpu_moe: int | None = Field(default=None, ge=0, le=1000)
     worksheet_id: str | None = None
+    order: Literal["abba", "interleaved", "block"] = "abba"
+    budget_min: int | None = Field(default=None, ge=1, le=43_200)
 
     def plan(self, *, is_moe: bool, placement: str) -> Plan:
         """The sweep plan; raises InvalidInput when the protocol refuses it."""
-        plan = Plan(self.n_max, self.repetitions, self.production_c, is_moe, placement)
+        most = max(self.repetitions, MOST_WITHOUT_GPU) if placement == "host-only" else MAX_REPETITIONS
+        plan = Plan(
+            self.n_max, self.repetitions, self.production_c, is_moe, placement, order=self.order,
+            budget_s=60.0 * (self.budget_min or 0), max_repetitions=most,
+        )  # fmt: skip
         problems = problems_of(plan)
         if problems:
             raise InvalidInput(problems)

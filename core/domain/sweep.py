@@ -1,190 +1,236 @@
 """The sweep protocol: which arm comes next, when to stop, who wins. Pure; standard library only, Python 3.8: travels with the agent.
 
-An arm is (n_max, concurrency); n_max 0 is the baseline, shown as `off`. Rules: design words in docs/protocol.md.
+Rules in words: docs/protocol.md.
 """
 
 from dataclasses import dataclass
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from statistics import median
+from typing import Dict, List, Mapping, Optional, Sequence
 
-from core.domain.stats import ABOVE, compare, is_drifted
+from core.domain.arms import (
+    ABBA,
+    BASELINE,
+    BASELINE_AGAIN,
+    BETWEEN,
+    BLOCK,
+    INTERLEAVED,
+    OFF,
+    PRODUCTION,
+    STEP,
+    Measured,
+    Plan,
+    Stage,
+    Stop,
+    cancelled,
+    label,
+    patience,
+    problems_of,
+)
+from core.domain.climb import Climb
+from core.domain.looks import DRIFTED, UNDECIDED, beats, drift_look, extension, look, may_return, next_size
 
-OFF = 0
-BASELINE, STEP, BASELINE_AGAIN, PRODUCTION = "baseline", "step", "baseline-again", "production"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What was asked. `placement`: resident | spilled | host-only | unknown. Concurrency in streams."""
-
-    n_max: int
-    repetitions: int = 3
-    production_c: int = 1
-    is_moe: bool = True
-    placement: str = "unknown"
-    first_n: int = 1
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One arm to measure: `kind`, n_max (0 = off), concurrency, counted warm repetitions."""
-
-    kind: str
-    n_max: int
-    c: int
-    repetitions: int
-
-    @property
-    def name(self) -> str:
-        arm = "off" if self.n_max == OFF else "n=%d" % self.n_max
-        return {BASELINE: "baseline", STEP: arm, BASELINE_AGAIN: "baseline again"}.get(self.kind, "%s at c=%d" % (arm, self.c))
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A finished stage: warm decode rates (tok/s) that may be counted, and its status ok | failed."""
-
-    stage: Stage
-    tok_per_s: Tuple[float, ...]
-    status: str = "ok"
-    reason: str = ""
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Why no further n is tried: a code for machines and a sentence for people."""
-
-    code: str
-    text: str
-
-
-def problems_of(plan: Plan) -> Dict[str, str]:
-    """What is wrong with a plan, by field; empty when it may run."""
-    found = {}
-    if not 1 <= plan.n_max <= 16:
-        found["n_max"] = "n_max has to lie between 1 and 16."
-    if not 3 <= plan.repetitions <= 8:
-        found["repetitions"] = "A cell needs 3 to 8 warm repetitions."
-    if not 1 <= plan.production_c <= 64:
-        found["production_c"] = "Production concurrency has to lie between 1 and 64 streams."
-    if plan.first_n != 1:
-        if plan.is_moe and plan.placement != "resident":
-            found["first_n"] = "On a mixture of experts that is not fully on the GPU a sweep starts at n_max 1."
-        else:
-            found["first_n"] = "Steps are not skipped: a sweep starts at n_max 1."
-    return found
-
-
-def patience(plan: Plan) -> int:
-    """Steps without a gain that are tried once more before stopping: one on a dense model whose placement is known and not spilled."""
-    return 1 if not plan.is_moe and plan.placement in ("resident", "host-only") else 0
+__all__ = [
+    "ABBA", "BASELINE", "BASELINE_AGAIN", "BETWEEN", "BLOCK", "INTERLEAVED", "OFF", "PRODUCTION", "STEP", "Measured", "Plan", "Stage",
+    "Stop", "Verdict", "cancelled", "drifted", "keeps", "next_stage", "patience", "possible_stages", "problems_of", "production_verdict",
+    "flip_text", "stop_of", "winner", "winner_of",
+]  # fmt: skip
 
 
 def _arms(done: Sequence[Measured]) -> Dict[int, List[float]]:
     """Warm rates of the single-stream search, by n; the baseline is all its warm samples."""
-    arms = {}  # type: Dict[int, List[float]]
+    arms: Dict[int, List[float]] = {}
     for item in done:
         if item.stage.kind != PRODUCTION and item.status == "ok":
             arms.setdefault(item.stage.n_max, []).extend(item.tok_per_s)
     return arms
 
 
-def winner_of(arms: Mapping[int, Sequence[float]]) -> Optional[int]:
-    """The n that beats every smaller n, off included, beyond noise; the smaller n wins a tie. None without a baseline."""
+def _planned(done: Sequence[Measured]) -> int:
+    """Repetitions of an arm's first visit, as the opening baseline had them."""
+    return done[0].stage.repetitions if done else 3
+
+
+def winner_of(arms: Mapping[int, Sequence[float]], planned: int = 3) -> Optional[int]:
+    """The n that beats every smaller n, off included, beyond noise; the smaller n wins a tie. None without a baseline.
+
+    `planned`: repetitions of an arm's first visit; an arm that needed more has to clear the stricter limit.
+    """
     if not arms.get(OFF):
         return None
     best = OFF
     for n in sorted(arms):
-        if n != best and compare(arms[n], arms[best]).verdict == ABOVE:
+        if n != best and beats(arms[n], arms[best], planned):
             best = n
     return best
 
 
 def winner(done: Sequence[Measured]) -> Optional[int]:
     """The winning n_max of the single-stream search so far."""
-    return winner_of(_arms(done))
-
-
-def _label(n: int) -> str:
-    return "off" if n == OFF else "n_max=%d" % n
+    return winner_of(_arms(done), _planned(done))
 
 
 def stop_of(plan: Plan, done: Sequence[Measured]) -> Optional[Stop]:
-    """Why the climb ends here, or None while the next n may be tried. What the closing baseline adds does not open it again."""
-    kinds = [item.stage.kind for item in done]
-    if BASELINE_AGAIN in kinds:
-        done = done[: kinds.index(BASELINE_AGAIN)]
-    steps = [item for item in done if item.stage.kind == STEP]
-    baseline = [item for item in done if item.stage.kind == BASELINE]
-    if baseline and baseline[-1].status != "ok":
-        return Stop("baseline_failed", "The baseline could not be measured: %s" % baseline[-1].reason)
-    if not steps:
-        return None
-    last = steps[-1]
-    if last.status != "ok":
-        return Stop("step_failed", "%s could not be measured: %s" % (_label(last.stage.n_max), last.reason))
-    without_gain, best = _steps_without_gain(done)
-    if without_gain > patience(plan):
-        how = "is not faster than %s beyond noise" % _label(best)
-        return Stop("no_gain", "%s %s; longer drafts were not tried." % (_label(last.stage.n_max), how))
-    if last.stage.n_max >= plan.n_max:
-        return Stop("n_max_reached", "n_max=%d is the longest draft that was asked for." % plan.n_max)
-    return None
-
-
-def _steps_without_gain(done: Sequence[Measured]) -> Tuple[int, int]:
-    """How many of the latest steps in a row did not beat the best smaller n, and that best n."""
-    arms = _arms(done)
-    best, missed = OFF, 0
-    for n in sorted(n for n in arms if n != OFF):
-        if compare(arms[n], arms[best]).verdict == ABOVE:
-            best, missed = n, 0
-        else:
-            missed += 1
-    return missed, best
+    """Why the climb ends here, or None while it goes on. What the closing baseline adds does not open it again."""
+    return Climb(plan, done).stop()
 
 
 def next_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
     """The next arm to measure, None when the sweep is complete. Call with everything measured so far, in order."""
-    kinds = [item.stage.kind for item in done]
-    if BASELINE not in kinds:
+    if not done:
         return Stage(BASELINE, OFF, 1, plan.repetitions)
-    stop = stop_of(plan, done)
-    if stop is None:
-        return Stage(STEP, 1 + max([i.stage.n_max for i in done if i.stage.kind == STEP] or [0]), 1, plan.repetitions)
-    if stop.code == "baseline_failed":
+    again = [item for item in done if item.stage.kind == BASELINE_AGAIN]
+    if not again and not _in_production(done):
+        climb = Climb(plan, done)
+        if climb.extend is not None:
+            return climb.extend
+        stop = climb.stop()
+        if stop is None:
+            if plan.order == INTERLEAVED and done[-1].stage.kind == STEP:
+                return Stage(BETWEEN, OFF, 1, plan.repetitions)
+            return Stage(STEP, climb.highest + 1, 1, plan.repetitions)
+        if stop.code == "baseline_failed":
+            return None
+        return Stage(BASELINE_AGAIN, OFF, 1, _opening_size(plan, done))
+    if not _in_production(done):
+        more = _longer_closing(plan, done, again)
+        if more:
+            return Stage(BASELINE_AGAIN, OFF, 1, more)
+    return _production_stage(plan, done)
+
+
+def _in_production(done: Sequence[Measured]) -> bool:
+    return any(item.stage.kind == PRODUCTION for item in done)
+
+
+def _longer_closing(plan: Plan, done: Sequence[Measured], again: Sequence[Measured]) -> int:
+    """More closing repetitions while it is undecided whether the baseline moved; its engine is still up."""
+    before, after = _before(done), _rates(again)
+    if again[-1].status != "ok" or drift_look(before, after) != UNDECIDED:
+        return 0
+    if not Climb(plan, done).affords(plan.max_repetitions - len(after)):
+        return 0
+    return next_size(len(after), plan) - len(after)
+
+
+def _opening_size(plan: Plan, done: Sequence[Measured]) -> int:
+    """Repetitions that the opening baseline needed: what the pilot says about this box's noise."""
+    before = next((at for at, item in enumerate(done) if item.stage.kind != BASELINE), len(done))
+    return max(plan.repetitions, min(plan.max_repetitions, len(_rates(done[:before]))))
+
+
+def _rates(items: Sequence[Measured]) -> List[float]:
+    return [rate for item in items if item.status == "ok" for rate in item.tok_per_s]
+
+
+def _before(done: Sequence[Measured]) -> List[float]:
+    """The baseline before the closing one, the visits between steps left out: they may have moved already."""
+    return _rates([item for item in done if item.stage.kind == BASELINE])
+
+
+def drifted(done: Sequence[Measured]) -> Optional[bool]:
+    """Whether the baseline moved between start and end, or in between where it was measured there; None where it was not measured twice."""
+    before = _before(done)
+    after = [_rates([item for item in done if item.stage.kind == kind]) for kind in (BASELINE_AGAIN, BETWEEN)]
+    if not before or not after[0]:
         return None
-    if BASELINE_AGAIN not in kinds:
-        return Stage(BASELINE_AGAIN, OFF, 1, plan.repetitions)
-    for n in _production_arms(plan, done):
-        if not any(i.stage.kind == PRODUCTION and i.stage.n_max == n for i in done):
-            return Stage(PRODUCTION, n, plan.production_c, plan.repetitions)
-    return None
+    return any(drift_look(before, rates) == DRIFTED for rates in after if rates)
 
 
-def _production_arms(plan: Plan, done: Sequence[Measured]) -> List[int]:
-    """Winner and baseline again at the production concurrency; where off wins, n_max=1 stands for the change under test."""
+def production_arms(plan: Plan, done: Sequence[Measured]) -> List[int]:
+    """n_max=1, winner and baseline at the production concurrency; where off wins, n_max=1 stands for the change under test."""
     if plan.production_c == 1:
         return []  # the single-stream cells are the production cells
     measured = [i.stage.n_max for i in done if i.stage.kind == STEP and i.status == "ok"]
     if not measured:
         return [OFF]
-    return [winner(done) or min(measured), OFF]
+    return sorted({1, winner(done) or 1} & set(measured)) + [OFF]
+
+
+def _production_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
+    arms = production_arms(plan, done)
+    made = [item for item in done if item.stage.kind == PRODUCTION]
+    for n in arms:
+        if not any(item.stage.n_max == n for item in made):
+            return Stage(PRODUCTION, n, plan.production_c, _opening_size(plan, done))
+    return _production_extension(plan, made, arms[-2]) if len(arms) > 1 else None
+
+
+def _production_extension(plan: Plan, made: Sequence[Measured], n: int) -> Optional[Stage]:
+    """More repetitions of the candidate or the baseline at production while that comparison is undecided."""
+    if any(item.status != "ok" for item in made if item.stage.n_max in (n, OFF)):
+        return None
+    mine, off = (_rates([item for item in made if item.stage.n_max == arm]) for arm in (n, OFF))
+    if look(mine, off, made[0].stage.repetitions) != UNDECIDED:
+        return None
+    last = made[-1].stage.n_max
+    warm = {n: "candidate", OFF: "reference"}.get(last, "")
+    back = [item for item in made if item.stage.n_max == (OFF if last == n else n)]
+    seconds = median([(item.took_s - item.load_s) / (item.stage.repetitions + 1) for item in back])
+    found = extension(plan, len(mine), len(off), warm, may_return(plan, max(item.load_s for item in back), seconds))
+    if found is None:
+        return None
+    return Stage(PRODUCTION, n if found[0] == "candidate" else OFF, plan.production_c, found[1])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The change under test at the production concurrency: its n_max, ratio of medians, wins | loses | no-difference.
+
+    `single`: the verdict at one stream; `flips`: whether the two differ.
+    """
+
+    n_max: int
+    ratio: float
+    verdict: str
+    single: str
+    flips: bool
+
+
+def production_verdict(plan: Plan, done: Sequence[Measured]) -> Optional[Verdict]:
+    """What production says about the winner (n_max=1 where off wins); None until both sides are measured there."""
+    single = _arms(done)
+    n = winner(done) or 1
+    here, planned = single, plan.repetitions
+    if plan.production_c > 1:
+        here = {arm: _rates([i for i in done if i.stage.kind == PRODUCTION and i.stage.n_max == arm]) for arm in (n, OFF)}
+        planned = next((i.stage.repetitions for i in done if i.stage.kind == PRODUCTION), planned)
+    if not all(arms.get(arm) for arms in (single, here) for arm in (n, OFF)):
+        return None
+    one, there = (_word(arms[n], arms[OFF], first) for arms, first in ((single, plan.repetitions), (here, planned)))
+    return Verdict(n, median(here[n]) / median(here[OFF]), there, one, one != there)
+
+
+def _word(candidate: Sequence[float], off: Sequence[float], planned: int) -> str:
+    if beats(candidate, off, planned):
+        return "wins"
+    return "loses" if beats(off, candidate, planned) else "no-difference"
+
+
+def keeps(plan: Plan, done: Sequence[Measured]) -> bool:
+    """Whether the run supports `keep`: it beats the baseline at production beyond noise and by 2 %, and the baseline did not move."""
+    found = production_verdict(plan, done)
+    return found is not None and found.verdict == "wins" and drifted(done) is False
 
 
 def possible_stages(plan: Plan) -> List[Stage]:
-    """Every stage a sweep may come to, in order: what the run page lists before they happen."""
+    """Every stage a sweep may come to, in order, first visits only: what the run page lists before they happen. n_max -1: the winner."""
     stages = [Stage(BASELINE, OFF, 1, plan.repetitions)]
-    stages += [Stage(STEP, n, 1, plan.repetitions) for n in range(1, plan.n_max + 1)]
+    for n in range(1, plan.n_max + 1):
+        stages.append(Stage(STEP, n, 1, plan.repetitions))
+        if plan.order == INTERLEAVED and n == 1 and plan.n_max > 1:
+            stages.append(Stage(BETWEEN, OFF, 1, plan.repetitions))
     stages.append(Stage(BASELINE_AGAIN, OFF, 1, plan.repetitions))
     if plan.production_c > 1:
-        stages += [Stage(PRODUCTION, n, plan.production_c, plan.repetitions) for n in (-1, OFF)]
+        arms: List[int] = ([1, -1] if plan.n_max > 1 else [1]) + [OFF]
+        stages += [Stage(PRODUCTION, n, plan.production_c, plan.repetitions) for n in arms]
     return stages
 
 
-def drifted(done: Sequence[Measured]) -> Optional[bool]:
-    """Whether the baseline moved between start and end; None where it was not measured twice."""
-    first = [i for i in done if i.stage.kind == BASELINE and i.status == "ok"]
-    again = [i for i in done if i.stage.kind == BASELINE_AGAIN and i.status == "ok"]
-    if not first or not again:
-        return None
-    return is_drifted(first[-1].tok_per_s, again[-1].tok_per_s)
+def flip_text(found: Verdict, c: int) -> str:
+    """The sentence that reports a flip, "" where there is none."""
+    if not found.flips:
+        return ""
+    return "%s %s at one stream and %s at c=%d." % (label(found.n_max), _TELLS[found.single], _TELLS[found.verdict], c)
+
+
+_TELLS: Dict[str, str] = {"wins": "wins", "loses": "loses", "no-difference": "shows no difference"}

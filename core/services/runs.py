@@ -140,7 +140,7 @@ def left_s(run: dict[str, Any], stages: list[dict[str, Any]], events: list[dict[
         return None
     each = (samples[-1]["noted_at"] - started).total_seconds() / len(samples)
     here = [event for event in samples if stages and event["body"]["stage"]["name"] == _current(stages)]
-    rest = sum(stage["repetitions"] + 1 for stage in stages if stage["state"] in ("now", "planned")) - len(here)
+    rest = sum(stage["repetitions"] + max(1, stage["visits"]) for stage in stages if stage["state"] in ("now", "planned")) - len(here)
     return each * max(rest, 0)
 
 
@@ -149,17 +149,16 @@ def _current(stages: list[dict[str, Any]]) -> str | None:
 
 
 def stages_of(run: dict[str, Any], events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stages as they stand; `speedup` and `verdict` are against the run's baseline at the same concurrency.
+    """Stages as they stand, all visits to an arm on one line; `speedup` and `verdict` are against the baseline at the same concurrency.
 
-    {name, n_max, c, kind, repetitions, state: done | failed | now | stopped | planned, tok_s, median_tok_s, speedup, verdict,
+    {name, n_max, c, kind, repetitions, visits, state: done | failed | now | stopped | planned, tok_s, median_tok_s, speedup, verdict,
     accept_share, proposed, reason}
     """
     known: dict[str, dict[str, Any]] = {}
     for event in events:
         body = event["body"]
         if event["kind"] == "stage_started":
-            stage = body["stage"]
-            known[stage["name"]] = {**stage, "state": "now", "tok_s": [], "accept_share": None, "proposed": None, "reason": ""}
+            _open(known, body["stage"])
         elif event["kind"] == "sample" and body["stage"]["name"] in known and body["counted"] and body["tok_s"] is not None:
             known[body["stage"]["name"]]["tok_s"].append(body["tok_s"])
         elif event["kind"] == "stage_done" and body["stage"]["name"] in known:
@@ -187,13 +186,23 @@ def _against(rates: tuple[float, ...], off: tuple[float, ...]) -> tuple[float | 
     return found.ratio, words.get(found.verdict, "no-difference")
 
 
+def _open(known: dict[str, dict[str, Any]], stage: dict[str, Any]) -> None:
+    """A visit begins. A later visit to the same arm goes on with its line: more repetitions, nothing lost."""
+    fresh = {"tok_s": [], "closed": [], "accepted": 0, "accept_share": None, "proposed": None, "repetitions": 0, "visits": 0, "reason": ""}
+    line = known.setdefault(stage["name"], {**stage, **fresh})
+    line["repetitions"] += stage["repetitions"]
+    line["visits"] += 1
+    line["state"] = "now"
+
+
 def _close(stage: dict[str, Any], body: dict[str, Any]) -> None:
-    drafted = body.get("drafted") or 0
-    stage["state"] = "done" if body["status"] == "ok" else "failed"
-    stage["tok_s"] = body["tok_s"]
+    stage["state"] = "done" if body["status"] == "ok" or stage["closed"] else "failed"
+    stage["closed"] = [*stage["closed"], *body["tok_s"]]
+    stage["tok_s"] = list(stage["closed"])
     stage["reason"] = body.get("reason", "")
-    stage["proposed"] = drafted or None
-    stage["accept_share"] = body["accepted"] / drafted if drafted else None
+    stage["accepted"] += body["accepted"] or 0
+    stage["proposed"] = (stage["proposed"] or 0) + (body.get("drafted") or 0) or None
+    stage["accept_share"] = stage["accepted"] / stage["proposed"] if stage["proposed"] else None
 
 
 def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]:
@@ -204,15 +213,19 @@ def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]
     rest = []
     for stage in possible_stages(plan):
         name = stage.name if stage.n_max >= 0 else f"winner at c={stage.c}"
-        came = stage.name in known or (stage.kind == "step" and not climbing)
-        if stage.kind == "production":
-            came = any(one["kind"] == "production" and (one["n_max"] == 0) == (stage.n_max == 0) for one in known.values())
-        if not came:
+        came = stage.name in known or (stage.kind in ("step", "baseline-between") and not climbing)
+        if not came and not (stage.kind == "production" and _is_past(stage.n_max, known)):
             only = f"only if n={stage.n_max - 1} pays" if stage.kind == "step" and stage.n_max > 1 else ""
             rest.append({"name": name, "n_max": stage.n_max, "c": stage.c, "kind": stage.kind, "state": "planned", "tok_s": [],
                          "median_tok_s": None, "speedup": None, "verdict": None, "accept_share": None, "proposed": None, "reason": only,
-                         "repetitions": stage.repetitions})  # fmt: skip
+                         "repetitions": stage.repetitions, "visits": 0})  # fmt: skip
     return rest
+
+
+def _is_past(n_max: int, known: dict[str, Any]) -> bool:
+    """Whether a production arm was measured or left out: off comes last, and a winner of n_max 1 has no arm of its own."""
+    made = {one["n_max"] for one in known.values() if one["kind"] == "production"}
+    return 0 in made or (n_max == -1 and any(n > 1 for n in made))
 
 
 def list_runs(house: House, *, worksheet_id: str | None = None) -> list[dict[str, Any]]:

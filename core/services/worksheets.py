@@ -105,7 +105,7 @@ def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = 
         return Evidence(asked, typed=typed, owner=owner)
     cells = house.store.cells.of_run(run["run_id"])
     steps = {cell["n_max"]: cell for cell in cells if cell["c"] == 1}
-    chosen = _candidate_n(steps, typed)
+    chosen = _candidate_n(steps, typed, asked.get("repetitions", 3))
     finished: dict[str, Any] = next((event["body"] for event in house.store.runs.events(run["run_id"], kinds=("run_finished",))), {})
     baseline, candidate = (_side(house, run, cells, n, asked["production_c"]) for n in (0, chosen))
     unwanted = None
@@ -126,13 +126,13 @@ def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = 
     )
 
 
-def _candidate_n(steps: dict[int, dict[str, Any]], typed: dict[tuple[str, str], dict[str, Any]]) -> int | None:
+def _candidate_n(steps: dict[int, dict[str, Any]], typed: dict[tuple[str, str], dict[str, Any]], planned: int) -> int | None:
     """The candidate's n: the one a person chose, else the winner, else (off wins) the smallest n measured."""
     measured = sorted(n for n, cell in steps.items() if n and cell["n"])
     chosen = typed.get(("n_max", "candidate"), {}).get("value")
     if chosen in measured:
         return int(chosen)
-    return winner_of({n: cell["rates"] for n, cell in steps.items() if cell["n"]}) or (measured[0] if measured else None)
+    return winner_of({n: cell["rates"] for n, cell in steps.items() if cell["n"]}, planned) or (measured[0] if measured else None)
 
 
 def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max: int | None, production_c: int) -> Side:

@@ -24,6 +24,7 @@ def assert_cancelled(box: Box, who: str = "Ada", number: int = 1) -> list[dict[s
     events = box.ended(number)
     end = events[-1]
     assert (end["outcome"], end["reason"], end["left"]) == ("cancelled", {"code": "cancelled", "text": f"Stopped by {who}."}, [])
+    assert end["stop"] == {"code": "cancelled", "text": f"Stopped by {who}."}
     assert [e["who"] for e in events if e["kind"] == "cancel_seen"] == [who]
     box.assert_clean()
     return events

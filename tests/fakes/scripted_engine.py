@@ -3,6 +3,10 @@
 Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optional; `at` holds changes by n_max ("0", "1", …):
   speeds            claimed tok/s by n_max, {"0": 100, "1": 150}; a little is taken off by request number, the same every time
   accept            claimed share of accepted draft tokens
+  wobble            factors on the speed by request number, over and over
+  slower_by_start   share of its speed that each start of an engine of this script costs, counted in `facts`
+  positions         share of drafts accepted so deep, told by /metrics for each position
+  last_words        what a process that dies while loading prints
   help_extra, version_rc, hang_help            what --help and --version do
   die_loading, load_s, never_healthy           what loading does
   die_after         requests that are answered before the process kills itself in the middle of the next
@@ -54,6 +58,7 @@ class Engine:
         self.n_max = given.n_max if given.spec_type not in (None, "none") else 0
         self.key = given.api_key or os.environ.get("LLAMA_API_KEY", "")
         self.lock = threading.Lock()
+        self.starts_before = 0
         self.requests = self.drafts = self.drafted = self.accepted = 0
         self.healthy_at = time.monotonic() + script.get("load_s", 0)
 
@@ -64,6 +69,9 @@ class Engine:
         with self.lock:
             number, self.requests = self.requests, self.requests + 1
         speed = self.script.get("speeds", {}).get(str(self.n_max), 100.0) * (1.0 - 0.001 * (number % 3))
+        speed *= 1.0 - self.script.get("slower_by_start", 0.0) * self.starts_before
+        wobble = self.script.get("wobble", [1.0])
+        speed *= wobble[number % len(wobble)]
         found = {"prompt_n": 7, "prompt_ms": 70.0, "predicted_n": count, "predicted_ms": 1000.0 * (count - 1) / speed}
         found["cache_n"] = self.script.get("cached", 0)
         if (self.n_max and not self.script.get("no_draft")) or self.script.get("draft_when_off"):
@@ -123,6 +131,8 @@ class Handler(BaseHTTPRequestHandler):
             lines = ["llamacpp:predicted_tokens_total 1"] + [
                 f"llamacpp:spec_decode_{name}_total {value}" for name, value in rows if engine.drafts
             ]
+            for place, share in enumerate(engine.script.get("positions", ())[: engine.n_max]):
+                lines.append(f'llamacpp:spec_decode_num_accepted_tokens_per_pos_total{{position="{place}"}} {engine.drafts * share}')
             return self._send(200, "# HELP llamacpp:spec_decode\n" + "\n".join(lines) + "\n", "text/plain")
         return self._send(404, {"error": {"message": "not found", "code": 404}})
 
@@ -238,12 +248,14 @@ def main() -> None:
     daemons = start_daemons(engine.script.get("daemons", 0))
     if script.get("facts"):
         facts = {"pid": os.getpid(), "argv": sys.argv, "port": given.port, "key": engine.key, "daemons": daemons}
-        with open(script["facts"], "a", encoding="utf-8") as stream:
+        with open(script["facts"], "a+", encoding="utf-8") as stream:
+            stream.seek(0)
+            engine.starts_before = sum(1 for _ in stream)
             stream.write(json.dumps(facts) + "\n")
     sys.stderr.write("load_tensors: loading model tensors\n" + "x" * engine.script.get("noise", 0) + "\n")
     sys.stderr.flush()
     if engine.script.get("die_loading"):
-        sys.stderr.write("error: failed to load model\n")
+        sys.stderr.write(engine.script.get("last_words", "error: failed to load model") + "\n")
         sys.exit(1)
     Handler.engine = engine
     server = ThreadingHTTPServer((given.host, given.port), Handler)

@@ -98,7 +98,8 @@ def test_a_sweep_on_a_second_box(services, second_box, registered):
     run = runs.get_run(house, run_id)
     assert run["state"] == "done", run["problem"]
     row = matrix_rows(house, provenance="measured")[0]
-    assert (row["box"], row["cells"]["off"]["n"], row["cells"]["1"]["n"]) == (registered.box_id, 6, 3)
+    assert row["box"] == registered.box_id
+    assert row["cells"]["off"]["n"] >= 6 and 3 <= row["cells"]["1"]["n"] <= 8, "more repetitions where the box is noisy"
     preflight = runs.show_run(house, run_id)["preflight"]
     assert preflight["artifact"]["path"].startswith(str(box.home)), "engine and model stay on the box"
     expected_accepts(house, run_id)
@@ -142,7 +143,8 @@ def test_a_cut_link_disturbs_nothing(services, second_box, registered):
     assert runs.get_run(house, run_id)["state"] == "done"
     events = house.store.runs.events(run_id)
     assert [e["seq"] for e in events] == list(range(1, len(events) + 1))
-    assert len(house.store.cells.samples(run_id, n_max=1)) == 4
+    repetitions = [s["repetition"] for s in house.store.cells.samples(run_id, n_max=1) if s["repetition"]]
+    assert repetitions == list(range(1, len(repetitions) + 1)) and 3 <= len(repetitions) <= 8, "each once, none lost"
 
 
 def test_a_changed_host_key_stops_everything_there(services, registered):

@@ -60,8 +60,8 @@ def test_within_noise_is_no_gain_and_a_tie_goes_to_the_smaller_n():
 
 def test_winner_and_baseline_are_measured_again_at_production():
     plan = Plan(2, production_c=4, **DENSE)
-    done = play(plan, {(0, 1): 20, (1, 1): 30, (2, 1): 40, (2, 4): 60, (0, 4): 70})
-    assert names(done)[-2:] == ["n=2 at c=4", "off at c=4"] and winner(done) == 2
+    done = play(plan, {(0, 1): 20, (1, 1): 30, (2, 1): 40, (1, 4): 65, (2, 4): 60, (0, 4): 70})
+    assert names(done)[-3:] == ["n=1 at c=4", "n=2 at c=4", "off at c=4"] and winner(done) == 2
 
 
 def test_without_a_winner_production_still_measures_the_change():
@@ -101,6 +101,11 @@ def test_drift_is_unknown_until_measured_twice():
         (Plan(1, 3, 0), "production_c"),
         (Plan(3, placement="spilled", first_n=3), "first_n"),
         (Plan(3, is_moe=False, placement="resident", first_n=2), "first_n"),
+        (Plan(3, order="random"), "order"),
+        (Plan(3, max_repetitions=9), "max_repetitions"),
+        (Plan(3, 5, max_repetitions=4), "max_repetitions"),
+        (Plan(3, budget_s=-1.0), "budget_s"),
+        (Plan(3, budget_s=float("nan")), "budget_s"),
     ],
 )
 def test_refused_plans_name_the_field(plan, field):
@@ -109,4 +114,7 @@ def test_refused_plans_name_the_field(plan, field):
 
 def test_possible_stages_list_what_may_come():
     assert [s.name for s in possible_stages(Plan(2))] == ["baseline", "n=1", "n=2", "baseline again"]
-    assert len(possible_stages(Plan(2, production_c=3))) == 6
+    production = [(s.kind, s.n_max) for s in possible_stages(Plan(2, production_c=3))][-3:]
+    assert production == [("production", 1), ("production", -1), ("production", 0)]
+    assert [s.n_max for s in possible_stages(Plan(1, production_c=3))] == [0, 1, 0, 1, 0]
+    assert "baseline between" in [s.name for s in possible_stages(Plan(2, order="interleaved"))]

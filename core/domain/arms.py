@@ -1,0 +1,118 @@
+"""The words of a sweep: what was asked, one arm to measure, what came of it, why it ends. Standard library only, Python 3.8: travels.
+
+An arm is (n_max, concurrency); n_max 0 is the baseline, shown as `off`. An arm can be visited more than once: then several stages
+carry the same name, and their repetitions belong together.
+"""
+
+from dataclasses import dataclass
+from typing import Dict, Tuple
+
+OFF = 0
+BASELINE, STEP, BETWEEN, BASELINE_AGAIN, PRODUCTION = "baseline", "step", "baseline-between", "baseline-again", "production"
+ABBA, INTERLEAVED, BLOCK = "abba", "interleaved", "block"
+MAX_REPETITIONS = 8  # a side, however undecided
+LONGEST_BUDGET_S = 30 * 86400.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked. `placement`: resident | spilled | host-only | unknown. Concurrency in streams; `budget_s` 0: no time budget.
+    `max_repetitions`: a side, however undecided, 8 at most.
+
+    `order`: abba goes back to the other arm where a comparison is undecided and a restart is not too dear, interleaved measures
+    the baseline between any two steps too, block never goes back before the closing baseline.
+    """
+
+    n_max: int
+    repetitions: int = 3
+    production_c: int = 1
+    is_moe: bool = True
+    placement: str = "unknown"
+    first_n: int = 1
+    order: str = ABBA
+    budget_s: float = 0.0
+    max_repetitions: int = MAX_REPETITIONS
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One visit to an arm: `kind`, n_max (0 = off), concurrency, counted warm repetitions of this visit."""
+
+    kind: str
+    n_max: int
+    c: int
+    repetitions: int
+
+    @property
+    def name(self) -> str:
+        arm = "off" if self.n_max == OFF else "n=%d" % self.n_max
+        plain = {BASELINE: "baseline", STEP: arm, BETWEEN: "baseline between", BASELINE_AGAIN: "baseline again"}
+        return plain.get(self.kind, "%s at c=%d" % (arm, self.c))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A finished stage: warm decode rates (tok/s) that may be counted, its status ok | failed, a code and a reason where it failed.
+
+    `step_ms`: D + V by repetition; `per_position`: P_i of the arm, unconditional; `took_s`: the whole visit, `load_s` of it for
+    starting the engine (0: it was still up). Empty or 0 where unknown.
+    """
+
+    stage: Stage
+    tok_per_s: Tuple[float, ...]
+    status: str = "ok"
+    reason: str = ""
+    code: str = ""
+    step_ms: Tuple[float, ...] = ()
+    per_position: Tuple[float, ...] = ()
+    took_s: float = 0.0
+    load_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why no further n is tried: a code for machines and a sentence for people."""
+
+    code: str
+    text: str
+
+
+def label(n: int) -> str:
+    """How an arm is called in a sentence."""
+    return "off" if n == OFF else "n_max=%d" % n
+
+
+def cancelled(who: str) -> Stop:
+    """The stop of a run that a person ended."""
+    return Stop("cancelled", "Stopped by %s." % who)
+
+
+def patience(plan: Plan) -> int:
+    """Steps without a gain that are tried once more before stopping: one on a dense model whose placement is known and not spilled."""
+    return 1 if not plan.is_moe and plan.placement in ("resident", "host-only") else 0
+
+
+def problems_of(plan: Plan) -> Dict[str, str]:
+    """What is wrong with a plan, by field; empty when it may run."""
+    found = {}
+    if not 1 <= plan.n_max <= 16:
+        found["n_max"] = "n_max has to lie between 1 and 16."
+    if not 3 <= plan.repetitions <= MAX_REPETITIONS:
+        found["repetitions"] = "A cell needs 3 to 8 warm repetitions."
+    if not plan.repetitions <= plan.max_repetitions <= MAX_REPETITIONS:
+        found["max_repetitions"] = "The most repetitions have to lie between those of a first visit and 8."
+    if not 1 <= plan.production_c <= 64:
+        found["production_c"] = "Production concurrency has to lie between 1 and 64 streams."
+    if plan.order not in (ABBA, INTERLEAVED, BLOCK):
+        found["order"] = "The order has to be abba, interleaved or block."
+    if not 0.0 <= plan.budget_s <= LONGEST_BUDGET_S:
+        found["budget_s"] = "The time budget has to lie between 0 (none) and 30 days, in seconds."
+    if plan.first_n != 1:
+        found["first_n"] = _why_not_first(plan)
+    return found
+
+
+def _why_not_first(plan: Plan) -> str:
+    if plan.is_moe and plan.placement != "resident":
+        return "On a mixture of experts that is not fully on the GPU a sweep starts at n_max 1."
+    return "Steps are not skipped: a sweep starts at n_max 1."
