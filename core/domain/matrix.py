@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.domain.looks import limit_for
 from core.domain.price import Price, price_pair
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 
@@ -64,10 +65,13 @@ def measured_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Pri
 
 
 def measured_verdict(cell: dict[str, Any], baseline: dict[str, Any] | None) -> str | None:
-    """wins | loses | no-difference by the noise rule; None for a baseline or where too few repetitions allow no word."""
+    """wins | loses | no-difference by the noise rule; None for a baseline or where too few repetitions allow no word.
+
+    A cell that got more repetitions than planned was looked at more than once and has to clear the stricter limit.
+    """
     if not cell["n_max"] or baseline is None or not cell["n"] or not baseline["n"]:
         return None
-    found = compare(cell["rates"], baseline["rates"]).verdict
+    found = compare(cell["rates"], baseline["rates"], p_limit=limit_for(cell["rates"], cell.get("planned") or 3)).verdict
     return None if found == TOO_FEW else _VERDICTS.get(found, "no-difference")
 
 

@@ -16,11 +16,16 @@ class DuckCells(CellRows):
         self._db = database
 
     def of_run(self, run_id: str) -> list[Row]:
-        return self._db.rows("SELECT * FROM cells WHERE run_id = ? AND kind = 'real' ORDER BY c, n_max", [run_id])
+        return self._db.rows(
+            """SELECT c.*, CAST(json_extract(r.request, '$.repetitions') AS INTEGER) AS planned
+               FROM cells c JOIN runs r USING (run_id) WHERE run_id = ? AND kind = 'real' ORDER BY c.c, n_max""",
+            [run_id],
+        )
 
     def for_matrix(self, model: str | None = None) -> list[Row]:
         rows = self._db.rows(
-            """SELECT c.*, r.request, r.title, r.created_at, t.state, v.placement, q.body AS recipe
+            """SELECT c.*, CAST(json_extract(r.request, '$.repetitions') AS INTEGER) AS planned,
+                      r.request, r.title, r.created_at, t.state, v.placement, q.body AS recipe
                FROM cells c JOIN runs r USING (run_id) JOIN run_state t USING (run_id)
                LEFT JOIN recipes q USING (recipe_id)
                LEFT JOIN (SELECT run_id, n_max, c, any_value(placement ORDER BY server) AS placement FROM servers GROUP BY ALL) v

@@ -1,4 +1,4 @@
-"""One app and one browser page for each walk."""
+"""One app and one browser page for each walk. The browser ends with its file: its event loop must not outlive it in this thread."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from playwright.sync_api import sync_playwright
 from tests.browser.app_process import App, launch_options
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(**launch_options())

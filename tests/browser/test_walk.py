@@ -46,7 +46,7 @@ def test_from_proposal_to_signed_decision(app, page):
 
     def n1_stands_and_n2_is_open():
         text = main_text(page)
-        if re.search(r"● n=1\n+[\d.]+ \(3 of 3\)", text) and not events_of(app, run_id, n_max=2):
+        if re.search(r"● n=1\n+[\d.]+ \(\d of \d\)", text) and not events_of(app, run_id, n_max=2):
             readings.append(text)
         return len(readings) >= 2
 
@@ -59,10 +59,10 @@ def test_from_proposal_to_signed_decision(app, page):
 
     with urllib.request.urlopen(f"{app.url}/api/v1/matrix?provenance=measured") as answer:
         rows = json.load(answer)["rows"]
-    assert [(row["model"], row["cells"]["off"]["n"], row["cells"]["1"]["n"], row["cells"]["2"]["n"]) for row in rows] == [
-        ("made-dense", 6, 3, 3)
-    ]
-    assert rows[0]["cells"]["1"]["accept_share"] == 1.0 and rows[0]["cells"]["1"]["accept_denominator"] == "of 384 proposed"
+    assert [row["model"] for row in rows] == ["made-dense"]
+    cells = rows[0]["cells"]
+    assert cells["off"]["n"] >= 6 and cells["1"]["n"] >= 3 and cells["2"]["n"] >= 3, "noise may have asked for more than three"
+    assert cells["1"]["accept_share"] == 1.0 and cells["1"]["accept_denominator"] == f"of {128 * cells['1']['n']} proposed"
     assert rows[0]["cells"]["3"]["status"] == "not_run"
 
     go(page, f"{app.url}/matrix")
@@ -73,7 +73,7 @@ def test_from_proposal_to_signed_decision(app, page):
     page.get_by_role("tab", name="Raw log").click()
     page.wait_for_timeout(500)
     receipt += main_text(page)
-    for word in ("launcher.py", "--spec-draft-n-max 1", "server-2.log", "384", "spec-type draft-mtp"):
+    for word in ("launcher.py", "--spec-draft-n-max 1", "server-2.log", cells["1"]["accept_denominator"].split()[1], "spec-type draft-mtp"):
         assert word in receipt, f"{word} is missing on the receipt"
 
     assert page.get_by_test_id("stDataFrame").count() >= 1, "the samples stand in a table"

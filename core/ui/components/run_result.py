@@ -20,6 +20,7 @@ def run_result(house: House, view: dict[str, Any]) -> None:
     finished = view["finished"]
     if finished:
         _verdict(finished)
+        _words(view)
     if view["figures"]:
         st.subheader("Cells", anchor=False)
         cell_list(view["figures"], key="cells")
@@ -41,6 +42,17 @@ def _verdict(finished: dict[str, Any]) -> None:
         st.text(_drift(finished.get("drifted")))
     if finished.get("left"):
         st.warning("Processes of the engine could not be ended on the box: " + ", ".join(str(pid) for pid in finished["left"]))
+
+
+def _words(view: dict[str, Any]) -> None:
+    """What the noise of the opening baseline allows to see, and a verdict that turns at the production concurrency."""
+    noise = next((verdict["noise"] for verdict in view["verdicts"] if verdict.get("noise")), None)
+    if noise:
+        st.text(noise["text"])
+    flip = (view["finished"].get("production") or {}).get("text")
+    if flip:
+        st.warning("The verdict turns at the production concurrency; the row there decides.")
+        st.text(flip)
 
 
 def _winner(finished: dict[str, Any]) -> str:
