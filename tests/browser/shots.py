@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.app_process import ROOT, App, launch_options
-from tests.browser.steps import go, main_text, propose, settled, wait_for
+from tests.browser.steps import go, main_text, name_oneself, propose, reject, sees, settled, wait_for
 
 TARGET = ROOT / "docs" / "shots"
 
@@ -36,6 +36,8 @@ def measured(browser: Browser, app: App) -> dict[str, str]:
     """One sweep of the dense model, photographed while it runs; addresses of the pages afterwards."""
     page = browser.new_page(viewport={"width": 1366, "height": 1500})
     worksheet = propose(page, app.url, "made-dense", production_c=2)
+    sees(page, "Run sweep")
+    settled(page)
     page.screenshot(path=TARGET / "worksheet-empty.png", full_page=True)
     page.get_by_role("button", name="Run sweep").click()
     page.get_by_role("link", name=re.compile("Open run")).click(timeout=60_000)
@@ -46,7 +48,11 @@ def measured(browser: Browser, app: App) -> dict[str, str]:
     for scheme in ("dark",):
         photograph(browser, page.url, "running", scheme, 1366)
     wait_for(page, lambda: "Stop" not in main_text(page), 300, "the end")
+    photograph(browser, f"{app.url}/worksheet?worksheet={worksheet}", "worksheet-open", "light", 1366)
     go(page, f"{app.url}/worksheet?worksheet={worksheet}")
+    name_oneself(page, "Ada")
+    sees(page, "Verdict")
+    reject(page, "No tool suite was run on either side.", "The suite comes before the speed.")
     page.close()
     return {
         "home": "",

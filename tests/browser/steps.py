@@ -86,3 +86,22 @@ def pick(page: Page, option: str, then: str) -> None:
         if then in main_text(page):
             return
     sees(page, then, 20)
+
+
+def fill(page: Page, label: str, text: str) -> None:
+    """Types into a text area and leaves it."""
+    field = page.get_by_label(label, exact=True)
+    field.fill(text)
+    field.press("Control+Enter")
+    settled(page)
+
+
+def reject(page: Page, reason: str, against: str) -> None:
+    """Rejects the worksheet's change; says why against the suggestion where that is asked."""
+    page.get_by_test_id("stRadio").get_by_text("reject", exact=True).click()
+    expect(page.get_by_role("button", name="Record decision")).to_be_enabled(timeout=60_000)
+    fill(page, "Reason", reason)
+    if page.get_by_label("Why against the suggestion").count():
+        fill(page, "Why against the suggestion", against)
+    page.get_by_role("button", name="Record decision").click()
+    sees(page, "This is final")

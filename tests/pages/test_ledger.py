@@ -32,7 +32,7 @@ def test_newest_first_with_speed_owner_and_reason(open_page: OpenPage, house: Ho
     assert texts.index("No time.") < texts.index("It <b>loses</b>.")
     assert "made-moe · n=1" in texts and "made-moe · not priced" in texts
     assert "0.82× ▼" in texts and "no speed-up measured" in texts
-    assert any(text.startswith("disable · Ada · ") for text in texts)
+    assert any(text.startswith("Ada · ") and text.endswith("the suggestion was: disable") for text in texts)
     assert "all 2 entries fit their hashes" in words(at)
     assert [link.proto.query_string for link in at.get("page_link")] == [f"worksheet={unpriced}", f"worksheet={priced}"]
 

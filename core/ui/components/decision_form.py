@@ -66,7 +66,7 @@ def verdict_badge(verdict: str) -> None:
 def _final(entry: dict[str, Any]) -> None:
     with st.container(border=True, key="decision-final"):
         verdict_badge(entry["verdict"])
-        st.text(f"{entry['action']} · {entry['owner']} · {when(entry['noted_at'])}")
+        st.text(f"{entry['owner']} · {when(entry['noted_at'])} · the suggestion was: {entry['action']}")
         st.text(entry["reason"])
         st.caption("This is final: it can be superseded by a later decision, never edited.")
         page_link("ledger", f"Entry {entry['number']} in the ledger")

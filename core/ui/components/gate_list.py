@@ -35,6 +35,6 @@ def suggestion(view: dict[str, Any]) -> None:
         if price:
             st.text(price.note + (f" Dominant cost: {price.dominant}." if price.dominant else ""))
         still = open_gates(view["gates"])
-        st.caption(f"{len(still)} gates open" if still else "all gates pass")
+        st.caption(f"{len(still)} gate{'s' if len(still) > 1 else ''} open" if still else "all gates pass")
     if view["flips"]:
         st.warning("At production concurrency the verdict differs from the one at a single stream. The production row decides.", icon="🔀")

@@ -24,7 +24,7 @@ def ledger_entry(entry: dict[str, Any]) -> None:
             verdict_badge(entry["verdict"])
             st.text(f"{summary['model']} · {_what(summary)}")
             st.text(_paid(summary))
-        st.text(f"{entry['action']} · {entry['owner']} · {when(entry['noted_at'])}")
+        st.text(f"{entry['owner']} · {when(entry['noted_at'])} · the suggestion was: {entry['action']}")
         st.text(entry["reason"] or "no reason given")
         with st.container(horizontal=True, vertical_alignment="center"):
             worksheet_link(entry["worksheet_id"], cut(summary["title"], 80))
