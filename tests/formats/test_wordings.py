@@ -55,10 +55,17 @@ def test_two_runs_in_one_file_are_not_mixed() -> None:
     assert reading.warnings == ["2 runs in one file: the figures are those of the last."]
 
 
+@pytest.mark.parametrize("host_mib, spilled", [(400, False), (470, False), (480, True), (5000, True)])
+def test_with_all_layers_offloaded_five_per_cent_on_the_host_is_the_limit(host_mib: int, spilled: bool) -> None:
+    log = f"load_tensors: offloaded 49/49 layers to GPU\nload_tensors: CPU model buffer size = {host_mib} MiB\n"
+    found = read_placement((log + "load_tensors: CUDA0 model buffer size = 9000 MiB\n").splitlines())
+    assert found.spilled is spilled
+
+
 def test_a_small_span_proves_that_nothing_spilled_and_a_large_one_proves_nothing() -> None:
     log = "load_tensors: offloaded 49/49 layers to GPU\nload_tensors: CUDA0 model buffer size = 9000 MiB\n"
     log += "load_tensors: CPU_Mapped model buffer size = {} MiB\n"
-    assert read_placement(log.format(500).splitlines()).spilled is False
+    assert read_placement(log.format(400).splitlines()).spilled is False
     assert read_placement(log.format(5000).splitlines()).spilled is None
 
 
