@@ -39,7 +39,7 @@ def pack(main: str) -> tuple[bytes, str]:
     """A zipapp of one `__main__`, with its SHA-256."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("__main__.py", main)
+        archive.writestr(zipfile.ZipInfo("__main__.py", (1980, 1, 1, 0, 0, 0)), main)  # the same content has the same hash, always
     return packed.getvalue(), hashlib.sha256(packed.getvalue()).hexdigest()
 
 
