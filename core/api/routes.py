@@ -22,7 +22,7 @@ def routes(get_services: Callable[[], Services]) -> list[Route | Mount]:
 
     def healthz(request: Request) -> JSONResponse:
         services = get_services()
-        return JSONResponse({"ok": True, "version": services.house.version, "store": "ok"})
+        return JSONResponse({"ok": True, "version": services.house.version, "store": _store_state(services)})
 
     def matrix(request: Request) -> JSONResponse:
         query = request.query_params
@@ -35,6 +35,15 @@ def routes(get_services: Callable[[], Services]) -> list[Route | Mount]:
         return _answer(request, work)
 
     return [Route("/healthz", healthz), Mount("/api/v1", routes=[Route("/matrix", matrix)])]
+
+
+def _store_state(services: Services) -> str:
+    """ok when the database answers, else unavailable; no other detail, since anyone may ask."""
+    try:
+        services.database.rows("SELECT 1")
+    except BenchError:
+        return "unavailable"
+    return "ok"
 
 
 def _answer(request: Request, work: Callable[[], dict[str, object]]) -> JSONResponse:

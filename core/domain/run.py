@@ -33,8 +33,8 @@ def short(run_id: str) -> str:
     return f"r-{run_id[:4]}"
 
 
-class SweepRequest(Record):
-    """One sweep as asked for. Placement fields None: the engine's own default, read back from its load log."""
+class Proposal(Record):
+    """“Turn on MTP for …”: box, engine, model, workload and the concurrency the product serves at."""
 
     title: Title
     box_id: Name
@@ -44,6 +44,11 @@ class SweepRequest(Record):
     n_max: int = Field(default=3, ge=1, le=16)
     repetitions: int = Field(default=3, ge=3, le=8)
     production_c: int = Field(default=1, ge=1, le=64)
+
+
+class SweepRequest(Proposal):
+    """A proposal as one sweep. Placement fields None: the engine's own default, read back from its load log."""
+
     context: int | None = Field(default=None, ge=256, le=1_048_576)
     n_gpu_layers: int | None = Field(default=None, ge=0, le=1000)
     n_cpu_moe: int | None = Field(default=None, ge=0, le=1000)

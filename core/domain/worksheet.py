@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from core.domain.forms import Name, Record, Title
+from core.domain.forms import Name, Record
 from core.domain.matrix import measured_price
 
 FIELDS = {
@@ -33,19 +33,6 @@ FIELDS = {
 TYPED_FIELDS = ("suite", "fit", "failure_modes")
 SUITE_BAND = 10.0
 Score = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
-
-
-class Proposal(Record):
-    """“Turn on MTP for …”: box, engine, model, workload and the concurrency the product serves at."""
-
-    title: Title
-    box_id: Name
-    engine_id: Name
-    model: Name
-    workload_id: Name
-    n_max: int = Field(default=3, ge=1, le=16)
-    repetitions: int = Field(default=3, ge=3, le=8)
-    production_c: int = Field(default=1, ge=1, le=64)
 
 
 class SuiteScores(Record):

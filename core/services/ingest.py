@@ -138,7 +138,7 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
         "client_tok_per_s": streams[0].get("client_tok_s") if len(streams) == 1 else None,
         "ttft_ms": sum(ttft) / len(ttft) if ttft else None,
         "prefill_tok_per_s": 1000.0 * prompt_n / prompt_ms if prompt_n and prompt_ms else None,
-        "wall_ms": max((stream.get("wall_ms") or 0.0 for stream in streams), default=None),
+        "wall_ms": max((stream["wall_ms"] for stream in streams if stream.get("wall_ms") is not None), default=None),
         "decode_tokens": decode_tokens,
         "predicted_ms": _sum(streams, "predicted_ms"),
         "prompt_n": prompt_n,

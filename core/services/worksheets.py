@@ -9,9 +9,9 @@ from core.domain.forms import Name, Record, Sentence, checked
 from core.domain.gates import flips_at_production, gates_of, suggestion_of
 from core.domain.matrix import measured_price
 from core.domain.recipe import unwanted_differences
-from core.domain.run import DONE, FINAL
+from core.domain.run import DONE, FINAL, Proposal
 from core.domain.sweep import winner_of
-from core.domain.worksheet import FIELDS, TYPED_FIELDS, Evidence, Proposal, Side, SuiteScores, fields_of, value
+from core.domain.worksheet import FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, fields_of, value
 from core.errors import InvalidInput, NotFound
 from core.formats.version import read_version
 from core.services.boxes import model_names
