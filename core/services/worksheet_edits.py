@@ -36,7 +36,8 @@ def waiting_to_merge(house: House, worksheet_id: str, *, who: str) -> list[dict[
 def merge(house: House, worksheet_id: str, entry: int, how: str, *, by: str, seen: int, text: str = "") -> dict[str, Any]:
     """Ends a merge: `theirs`, `mine` or, with `how` “text”, the text given. Every version stays in the history.
 
-    `seen`: number of their entry as it was shown. Returns the new entry; where yet another value came meanwhile it is set aside again. Raises NotFound, InvalidInput, DecisionRefused.
+    `seen`: number of their entry as it was shown. Returns the new entry; where yet another value came
+    meanwhile it is set aside again. Raises NotFound, InvalidInput, DecisionRefused.
     """
     waiting = {one["mine"]["entry"]: one for one in waiting_to_merge(house, worksheet_id, who=by)}
     if entry not in waiting:

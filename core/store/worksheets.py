@@ -7,7 +7,6 @@ import json
 from core.ports.store import Row, WorksheetRows
 from core.store.database import Database
 
-
 _NEWEST = """SELECT entry, value FROM worksheet_entries
     WHERE worksheet_id = ? AND field = ? AND side = ? AND NOT coalesce(is_set_aside, false) ORDER BY entry DESC LIMIT 1"""
 _INSERT = """INSERT INTO worksheet_entries (worksheet_id, field, side, note, typed_by, noted_at, entry, value, over_entry, is_set_aside)
