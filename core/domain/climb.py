@@ -111,13 +111,6 @@ class Climb:
         rest = closing * (load + (self.plan.repetitions + 1) * each) + load + (repetitions + 1) * each
         return self.spent_s + rest <= self.plan.budget_s
 
-    def affords_another(self) -> bool:
-        """Whether one more visit of an arm, after everything a decision needs, fits into the time budget."""
-        if not self.plan.budget_s or not self.spent_s:
-            return True
-        each = max((second for seconds in self._seconds.values() for second in seconds), default=0.0)
-        return self.spent_s + max(self._loads.values(), default=0.0) + (self.plan.repetitions + 1) * each <= self.plan.budget_s
-
     def stop(self) -> Optional[Stop]:
         """Why the climb ends here, or None while it goes on."""
         if self.baseline_failed is not None:

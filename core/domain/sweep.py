@@ -155,7 +155,7 @@ def _production_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
     for n in arms:
         if not any(item.stage.n_max == n for item in made):
             return Stage(PRODUCTION, n, plan.production_c, _opening_size(plan, done))
-    return _production_extension(plan, made, arms[-2]) if len(arms) > 1 else None
+    return _production_extension(plan, done, made, arms[-2]) if len(arms) > 1 else None
 
 
 def _load_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
@@ -167,16 +167,21 @@ def _load_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
     for c in sorted(plan.loads):
         for n in arms:
             if (n, c) not in seen:
-                return Stage(LOAD, n, c, plan.repetitions) if Climb(plan, done).affords_another() else None
+                return Stage(LOAD, n, c, plan.repetitions) if _affords_a_visit(plan, done) else None
     return None
 
 
-def _production_extension(plan: Plan, made: Sequence[Measured], n: int) -> Optional[Stage]:
+def _affords_a_visit(plan: Plan, done: Sequence[Measured]) -> bool:
+    """Whether a visit as long as the longest so far still fits into the time budget."""
+    return not plan.budget_s or sum(item.took_s for item in done) + max(item.took_s for item in done) <= plan.budget_s
+
+
+def _production_extension(plan: Plan, done: Sequence[Measured], made: Sequence[Measured], n: int) -> Optional[Stage]:
     """More repetitions of the candidate or the baseline at production while that comparison is undecided."""
     if any(item.status != "ok" for item in made if item.stage.n_max in (n, OFF)):
         return None
     mine, off = (_rates([item for item in made if item.stage.n_max == arm]) for arm in (n, OFF))
-    if look(mine, off, made[0].stage.repetitions) != UNDECIDED:
+    if look(mine, off, made[0].stage.repetitions) != UNDECIDED or not _affords_a_visit(plan, done):
         return None
     last = made[-1].stage.n_max
     warm = {n: "candidate", OFF: "reference"}.get(last, "")
