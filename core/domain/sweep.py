@@ -31,9 +31,9 @@ from core.domain.climb import Climb
 from core.domain.looks import DRIFTED, UNDECIDED, beats, drift_look, extension, look, may_return, next_size
 
 __all__ = [
-    "ABBA", "BASELINE", "BASELINE_AGAIN", "BETWEEN", "BLOCK", "INTERLEAVED", "LOAD", "OFF", "PRODUCTION", "STEP", "Measured", "Plan", "Stage",
-    "Stop", "Verdict", "cancelled", "drifted", "keeps", "next_stage", "patience", "possible_stages", "problems_of", "production_verdict",
-    "flip_text", "stop_of", "winner", "winner_of",
+    "ABBA", "BASELINE", "BASELINE_AGAIN", "BETWEEN", "BLOCK", "INTERLEAVED", "LOAD", "OFF", "PRODUCTION", "STEP", "Measured",
+    "Plan", "Stage", "Stop", "Verdict", "cancelled", "drifted", "keeps", "next_stage", "patience", "possible_stages",
+    "problems_of", "production_verdict", "flip_text", "stop_of", "winner", "winner_of", "BESIDE",
 ]  # fmt: skip
 
 BESIDE = (PRODUCTION, LOAD)  # kinds that are no part of the single-stream search
