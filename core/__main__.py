@@ -16,6 +16,7 @@ from typing import Any
 
 from core.bootstrap import Services, build
 from core.config import Settings
+from core.domain.break_even import ledger_of
 from core.domain.forms import Rate, Record, Share, checked
 from core.domain.price import price_pair, tokens_per_step_from_share
 from core.domain.run import ACTIVE, DONE, FAILED, FINAL, new_run_id
@@ -57,7 +58,7 @@ def _price(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         found = price_pair(form.baseline_tok_s, form.spec_tok_s, form.n_max, a=a, d_ms=form.d_ms)
     except ValueError as error:
         raise InvalidInput({"price": f"{error}."}, hint="") from error
-    return EXIT_DONE, found.as_json()
+    return EXIT_DONE, {**found.as_json(), "ledger": ledger_of(found, form.n_max).as_json()}
 
 
 def _read(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
