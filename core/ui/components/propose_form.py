@@ -7,10 +7,12 @@ from typing import Any
 import streamlit as st
 
 from core.domain.box import Box
+from core.domain.templates import template
 from core.services.boxes import model_names
 from core.services.house import House
 from core.services.worksheets import new_worksheet_id
 from core.ui.components.links import page_link
+from core.ui.components.propose_start import start_from
 
 LABELS = {
     "title": "Title",
@@ -28,6 +30,7 @@ _AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"
 
 def propose_form(house: House) -> tuple[str, dict[str, Any]]:
     """Draws the fields; returns the id minted for the coming worksheet and what stands in the fields."""
+    start = start_from(house)
     top, left, right = st.container(), *st.columns(2)
     boxes = {box.box_id: box for box in house.store.boxes.all()}
     with left:
@@ -49,10 +52,18 @@ def propose_form(house: House) -> tuple[str, dict[str, Any]]:
                 LABELS["repetitions"], value=3, step=1, key="propose-repetitions", help="Warm repetitions of each arm, 3 to 8."
             ),
         }
-    _follow_model(model)
+    _follow_model(model, start["change"])
     with top:
         title = st.text_input(LABELS["title"], key="propose-title")
-    values = {"title": title, "box_id": box.box_id, "engine_id": engine or "", "model": model or "", "workload_id": workload, **numbers}
+    values = {
+        "title": title,
+        "box_id": box.box_id,
+        "engine_id": engine or "",
+        "model": model or "",
+        "workload_id": workload,
+        **numbers,
+        **start,
+    }
     return st.session_state.setdefault(_NEW_ID, new_worksheet_id()), values
 
 
@@ -75,9 +86,9 @@ def _workload(house: House, workload_id: str) -> str:
     return f"{workload.title} ({workload.max_tokens} tokens)"
 
 
-def _follow_model(model: str | None) -> None:
-    """The title names the model until somebody writes another one."""
-    title = f"Turn on MTP for {model}" if model else ""
+def _follow_model(model: str | None, change: str) -> None:
+    """The title names change and model until somebody writes another one."""
+    title = template(change).title.format(model=model) if model else ""
     if "propose-title" not in st.session_state or st.session_state["propose-title"] == st.session_state.get(_AUTO):
         st.session_state["propose-title"] = title
     st.session_state[_AUTO] = title
