@@ -53,6 +53,7 @@ class Proposal(Record):
     n_cpu_moe: int | None = Field(default=None, ge=0, le=1000)
     order: Literal["abba", "interleaved", "block"] = "abba"
     budget_min: int | None = Field(default=None, ge=1, le=43_200)
+    also_c: list[int] = Field(default=[], max_length=8)
     forced: bool = False
     suites: list[Name] = Field(default=[], max_length=20)
     suite_runs: int = Field(default=2, ge=1, le=20)
@@ -69,9 +70,9 @@ class SweepRequest(Proposal):
         most = max(self.repetitions, MOST_WITHOUT_GPU) if placement == "host-only" else MAX_REPETITIONS
         plan = Plan(
             self.n_max, self.repetitions, self.production_c, is_moe, placement, order=self.order,
-            budget_s=60.0 * (self.budget_min or 0), max_repetitions=most,
+            budget_s=60.0 * (self.budget_min or 0), max_repetitions=most, loads=tuple(self.also_c),
         )  # fmt: skip
-        problems = problems_of(plan)
+        problems = {{"loads": "also_c"}.get(field, field): text for field, text in problems_of(plan).items()}
         if problems:
             raise InvalidInput(problems)
         return plan

@@ -1,0 +1,12 @@
+"""The verbs of the command line, one file each; a file's `register` adds its verb."""
+
+from core.commands import matrix, price, read, runs, sweep, take_in
+
+REGISTERS = (
+    price.register,
+    read.register,
+    matrix.register,
+    take_in.register,
+    runs.register,
+    sweep.register,
+)
