@@ -47,10 +47,8 @@ class After:
             for n in (winner or 1, OFF):
                 self._visit(Stage(SUITE, n, self._spec.plan.production_c, sum(item["runs"] for item in self._spec.suites)), self._suites)
 
-    def _visit(
-        self, stage: Stage, work: Callable[[Stage, Engine], str], args: list[str] | None = None, **purpose: str
-    ) -> None:
-        """An engine of its own for the stage, the work on it, and the stage's last word. `work` answers with a reason where it fell short."""
+    def _visit(self, stage: Stage, work: Callable[[Stage, Engine], str], args: list[str] | None = None, **purpose: str) -> None:
+        """An engine of its own for the stage, the work on it, the stage's last word. `work` answers with a reason where it fell short."""
         code, reason, begun = "", "", time.monotonic()
         engine = None  # type: Engine | None
         try:

@@ -143,7 +143,9 @@ def _forced(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
         _need(_is_int(item["n_max"]) and 1 <= item["n_max"] <= 16, "A forced point's n_max has to lie between 1 and 16.")
         _need(item["point"] in (ALL, NONE), "A forced point accepts all or none.")
         args = item["args"]
-        _need(isinstance(args, list) and all(isinstance(part, str) for part in args), "A forced point's arguments have to be a list of texts.")
+        _need(
+            isinstance(args, list) and all(isinstance(part, str) for part in args), "A forced point's arguments have to be a list of texts."
+        )
     return [dict(item) for item in raw]
 
 

@@ -21,13 +21,21 @@ def digest(value: Any) -> str:
 
 
 def recipe_of(
-    *, engine: dict[str, Any], artifact_sha256: str | None, placement: dict[str, Any], asked: dict[str, Any], n_max: int, slots: int
+    *,
+    engine: dict[str, Any],
+    artifact_sha256: str | None,
+    placement: dict[str, Any],
+    asked: dict[str, Any],
+    n_max: int,
+    slots: int,
+    synthetic: str | None = None,
 ) -> dict[str, Any]:
     """The recipe of one arm. Host paths, port, key and log flags are left out: they change neither speed nor text.
 
     `engine`: kind, build, commit. `placement`: as read back from the load log, or asked and marked so.
-    `asked`: context, types, threads, sampling.
+    `asked`: context, types, threads, sampling. `synthetic`: all | none where acceptance was forced, another recipe by that.
     """
+    forced = {"synthetic": synthetic} if synthetic else {}
     return {
         "engine_kind": engine["kind"],
         "engine_build": engine.get("build"),
@@ -38,6 +46,7 @@ def recipe_of(
         "speculation": "draft-mtp" if n_max else "off",
         "n_max": n_max,
         "draft_artifact": None,
+        **forced,
         **asked,
     }
 

@@ -40,6 +40,8 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
             _add_server(batch, context, body, logs.get(body["server"]))
         elif event["kind"] == "sample":
             batch.samples.append(sample_row(run_id, event, body, context.recipe_ids.get(body["server"], "")))
+        elif event["kind"] == "suite_run":
+            batch.suite_runs.append(suite_row(run_id, event, body))
     return batch
 
 
@@ -55,6 +57,7 @@ def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes
         asked=context.spec["asked"],
         n_max=start["n_max"],
         slots=start["c"],
+        synthetic=start.get("synthetic"),
     )
     recipe_id = digest(recipe)
     context.recipe_ids[number] = recipe_id
@@ -68,6 +71,7 @@ def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes
             "argv": start["argv"],
             "placement": placement,
             "load_s": body.get("load_s"),
+            "purpose": start.get("purpose") or "sweep",
         }
     )
 
@@ -131,7 +135,7 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
         "repetition": body["repetition"],
         "temperature": body["temperature"],
         "counted": body["counted"],
-        "kind": "real",
+        "kind": "synthetic" if body.get("synthetic") else "real",
         "status": body["status"],
         "reason": body.get("reason") or "",
         "tok_per_s": body["tok_s"],
@@ -153,6 +157,12 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
         "noted_at": when(event),
         "provenance": "measured",
     }
+
+
+def suite_row(run_id: str, event: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """One run of a tool suite as a row; no score is None, never 0."""
+    names = ("suite", "n_max", "c", "run", "status", "reason", "score", "exit_code", "took_s", "output", "errors")
+    return {"run_id": run_id, "seq": event["seq"], **{name: body[name] for name in names}, "noted_at": when(event)}
 
 
 def draft_ms(body: dict[str, Any]) -> float | None:

@@ -17,12 +17,18 @@ _NOT_WRITTEN = ("worksheet_id", "recipe_id")
 
 def winning_arm(house: House, run_id: str) -> tuple[int, int] | None:
     """(n_max, c) of the run's winner, at the production concurrency where it was measured there; None while there is none."""
-    end = next((event["body"] for event in house.store.runs.events(run_id, kinds=("run_finished",))), {})
+    end = _end_of(house, run_id)
     winner = end.get("winner")
     if winner is None:
         return None
     measured = [cell["c"] for cell in house.store.cells.of_run(run_id) if cell["n_max"] == winner and cell["n"]]
     return (winner, max(measured)) if measured else None
+
+
+def _end_of(house: House, run_id: str) -> dict[str, Any]:
+    """Body of the run's last event, empty while it goes on."""
+    ends = house.store.runs.events(run_id, kinds=("run_finished",))
+    return dict(ends[0]["body"]) if ends else {}
 
 
 def recipe_file(house: House, run_id: str, *, arm: tuple[int, int] | None = None) -> tuple[str, str] | None:
@@ -51,7 +57,7 @@ def recipe_file(house: House, run_id: str, *, arm: tuple[int, int] | None = None
 
 def _measured(house: House, run: dict[str, Any], cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any]:
     shown = measured_cell(cell, baseline)
-    end = next((event["body"] for event in house.store.runs.events(run["run_id"], kinds=("run_finished",))), {})
+    end = _end_of(house, run["run_id"])
     return {
         "run": run["run_id"],
         "cell": shown["cell_id"],
