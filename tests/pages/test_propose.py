@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.services.house import House
-from core.services.worksheets import propose, type_text
+from core.services.worksheets import get_worksheet, propose, type_text
 from core.ui.components.figures import literal
 from tests.pages.conftest import OpenPage, words
 
@@ -103,7 +103,7 @@ def test_a_template_sets_title_and_n_max_and_says_what_to_look_at(open_page: Ope
 
 def test_a_clone_takes_over_the_plan_and_no_figure(open_page: OpenPage, house: House) -> None:
     values = {"title": "First", "box_id": "this-machine", "engine_id": "embedded", "model": "made-moe", "workload_id": "code",
-              "n_max": 2, "repetitions": 5, "production_c": 8, "change": "draft"}  # fmt: skip
+              "n_max": 2, "repetitions": 5, "production_c": 8, "change": "draft", "n_cpu_moe": 14}  # fmt: skip
     first = propose(house, values, who="Bo")
     type_text(house, first, "fit", "candidate", "12 GiB free", by="Bo")
     at = open_page("propose", person="Ada", **{"from": first})
@@ -111,7 +111,8 @@ def test_a_clone_takes_over_the_plan_and_no_figure(open_page: OpenPage, house: H
     assert at.text_input(key="propose-title").value == "Another draft head for made-moe"
     _open(at).click().run()
     row = next(one for one in house.store.worksheets.all() if one["worksheet_id"] != first)
-    assert row["body"] == {**values, "title": "Another draft head for made-moe", "cloned_from": first}
+    asked = get_worksheet(house, first)["body"]
+    assert row["body"] == {**asked, "title": "Another draft head for made-moe", "cloned_from": first}
     assert house.store.worksheets.entries(row["worksheet_id"]) == []
     assert any(link.proto.query_string == f"worksheet={first}" for link in at.get("page_link"))
 

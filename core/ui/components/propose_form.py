@@ -25,6 +25,11 @@ LABELS = {
     "repetitions": "Repetitions",
     "by": "Your name (in the menu)",
 }
+_NUMBERS = {
+    "production_c": ("propose-concurrency", 1, "Streams at once in production, 1 to 64."),
+    "n_max": ("propose-n-max", 3, "The sweep stops earlier when a longer draft does not pay."),
+    "repetitions": ("propose-repetitions", 3, "Warm repetitions of each arm, 3 to 8."),
+}
 _AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"
 
 
@@ -41,30 +46,27 @@ def propose_form(house: House) -> tuple[str, dict[str, Any]]:
             LABELS["workload_id"], list(house.workloads), format_func=lambda one: _workload(house, one), key="propose-workload"
         )
     with right:
-        numbers = {
-            "production_c": st.number_input(
-                LABELS["production_c"], value=1, step=1, key="propose-concurrency", help="Streams at once in production, 1 to 64."
-            ),
-            "n_max": st.number_input(
-                LABELS["n_max"], value=3, step=1, key="propose-n-max", help="The sweep stops earlier when a longer draft does not pay."
-            ),
-            "repetitions": st.number_input(
-                LABELS["repetitions"], value=3, step=1, key="propose-repetitions", help="Warm repetitions of each arm, 3 to 8."
-            ),
-        }
+        numbers = {name: _number(name) for name in _NUMBERS}
     _follow_model(model, start["change"])
     with top:
         title = st.text_input(LABELS["title"], key="propose-title")
     values = {
+        **start,
         "title": title,
         "box_id": box.box_id,
         "engine_id": engine or "",
         "model": model or "",
         "workload_id": workload,
         **numbers,
-        **start,
     }
     return st.session_state.setdefault(_NEW_ID, new_worksheet_id()), values
+
+
+def _number(name: str) -> int:
+    """Seeded through the session, since a template or a clone may set it too."""
+    key, first, help_text = _NUMBERS[name]
+    st.session_state.setdefault(key, first)
+    return st.number_input(LABELS[name], step=1, key=key, help=help_text)
 
 
 def forget_new_id() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.run import Proposal
 from core.domain.templates import TEMPLATES, template
 from core.errors import NotFound
 from core.services.boxes import model_names
@@ -21,7 +22,7 @@ FIELDS = {"box_id": "propose-box", "engine_id": "propose-engine", "model": "prop
 
 
 def start_from(house: House) -> dict[str, Any]:
-    """The change under test, and the worksheet cloned; fills the fields once when the start changes, before they are drawn."""
+    """What the form has no field for: change under test, worksheet cloned, rest of its plan; fills the fields once when the start changes, before they are drawn."""
     earlier = _earlier(house)
     if earlier:
         st.info(f"Cloned from “{literal(earlier['title'])}”: the plan is taken over, its figures are not. Change what differs.", icon="📋")
@@ -31,7 +32,13 @@ def start_from(house: House) -> dict[str, Any]:
     )  # fmt: skip
     st.caption(template(change).hint)
     _fill(house, earlier, str(change))
-    return {"change": change, "cloned_from": earlier["worksheet_id"] if earlier else None}
+    return {**_unseen(earlier), "change": change, "cloned_from": earlier["worksheet_id"] if earlier else None}
+
+
+def _unseen(earlier: dict[str, Any] | None) -> dict[str, Any]:
+    """What the earlier plan says beyond the form's fields: placement, order, suites, recipe."""
+    body = earlier["body"] if earlier else {}
+    return {name: body[name] for name in Proposal.model_fields if name in body and name not in (*FIELDS, "title")}
 
 
 def _earlier(house: House) -> dict[str, Any] | None:
