@@ -9,7 +9,6 @@ from core.services.receipts import receipt
 from core.ui.components import receipt as part
 from core.ui.components.computed import computed
 from core.ui.components.diagnosis_card import diagnosis, next_best, projection
-from core.ui.components.import_preview import raw_file
 from core.ui.components.links import page_link
 from core.ui.components.price_ledger import price_card, split_card, tag_card
 from core.ui.components.receipt_curves import curves
@@ -51,10 +50,7 @@ with st.container(border=True):
 with st.container(border=True):
     curves(view)
     projection(explained["projection"], explained["positions"])
-if view["kind"] == "measured":
-    behind(house, view, explained)
-if view["kind"] == "imported":
-    raw_file(house, view["imported"]["sha256"])
+behind(house, view, explained)
 with st.container(border=True):
     st.markdown("**What this does not show**")
     part.not_shown(view)

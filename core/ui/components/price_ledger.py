@@ -108,7 +108,7 @@ def split_card(ledger: Ledger | None) -> None:
     spoken = ", ".join(f"{part.name} {factor_words(part.factor)}" for part in ledger.split)
     figure = split_figure(ledger.split, ledger.speedup, dark=is_dark())
     st.plotly_chart(figure, key="receipt-split", config=CHART, alt=f"{spoken}, speed-up {speedup(ledger.speedup)}")
-    lines = [(part.name.replace("+", " + "), f"{factor_words(part.factor)}   (ln {part.log:+.3f})") for part in ledger.split]
+    lines = [(part.name.replace("+", " + "), f"{factor_words(part.factor)} (ln {part.log:+.3f})") for part in ledger.split]
     pairs([*lines, ("speed-up", f"= {speedup(ledger.speedup)}")])
     st.text(f"Dominant cost: {(ledger.dominant or NOT_RECORDED).replace('+', ' + ')}.")
 
