@@ -22,7 +22,10 @@ FIELDS = {"box_id": "propose-box", "engine_id": "propose-engine", "model": "prop
 
 
 def start_from(house: House) -> dict[str, Any]:
-    """What the form has no field for: change under test, worksheet cloned, rest of its plan; fills the fields once when the start changes, before they are drawn."""
+    """What the form has no field for: change under test, worksheet cloned, rest of its plan.
+
+    Fills the fields once when the start changes, before they are drawn.
+    """
     earlier = _earlier(house)
     if earlier:
         st.info(f"Cloned from “{literal(earlier['title'])}”: the plan is taken over, its figures are not. Change what differs.", icon="📋")
