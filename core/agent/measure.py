@@ -37,9 +37,7 @@ class Meter:
         prompts = self._prompts(repetition)
         before = self._metrics()
         log_before, statistics_before = self._engine.log.total if self._engine.log else 0, self._statistics_text()
-        streams = [
-            Stream(self._engine.door, self._spec.route, self._body(prompt["text"]), self._spec.limits.request_s) for prompt in prompts
-        ]
+        streams = [Stream(self._engine.door, self._spec.route, self._body(prompt["text"])) for prompt in prompts]
         load = boxfacts.load_1m()
         converse(streams, self._watch, self._spec.limits.request_s, self._engine.died)
         self._read_statistics(log_before)
