@@ -124,9 +124,9 @@ def text_and_reason(event: dict[str, Any]) -> tuple[str, str | None]:
 def gaps_ms(arrivals_ns: list[int]) -> dict[str, float] | None:
     """{p50, p95, p99, max} of the time between two streamed events with text, ms; None below three events.
 
-    An event may hold several tokens, or one step may send several at once: this is what a reader of the stream sees, not the time of a step.
+    An event may hold several tokens, or a step may send several at once: what a reader of the stream sees, not the time of a step.
     """
-    gaps = [(later - before) / 1e6 for before, later in zip(arrivals_ns, arrivals_ns[1:])]
+    gaps = [(arrivals_ns[at] - arrivals_ns[at - 1]) / 1e6 for at in range(1, len(arrivals_ns))]
     if len(gaps) < 2:
         return None
     cut = quantiles(gaps, n=100, method="inclusive")

@@ -12,16 +12,16 @@ from statistics import median
 from typing import Any
 
 from core.agent import proc
-from core.agent.client import ENDED_EARLY
 from core.agent.engine import FOREIGN, Engine, ForeignPort, LoadFailed
 from core.agent.files import write_json
 from core.agent.heartbeat import Heartbeat
 from core.agent.journal import DiskFull, Journal
-from core.agent.measure import OK, Meter
+from core.agent.measure import OK, Meter, was_cut
 from core.agent.preflight import Ready, RunFailed
 from core.agent.pricing import figures_of
 from core.agent.shutdown import end_family
 from core.agent.spec import Spec
+from core.agent.telemetry import Telemetry
 from core.agent.watch import OutOfTime, Stopped, Watch
 from core.domain import sweep
 from core.domain.looks import noise_plan
@@ -109,10 +109,12 @@ class Run:
         self._journal.append("preflight", **facts)
         if isinstance(facts["others_on_gpu"], list) and facts["others_on_gpu"] and not self._spec.allow_shared_gpu:
             raise RunFailed("gpu_busy", "Somebody else computes on the GPU: %s." % facts["others_on_gpu"][:5])
+        self._telemetry = Telemetry(self._folder, facts["gpus"]["state"], lambda: self._engine.pid if self._engine else 0)
         try:
             self._stages(ready)
         finally:
             self._put_down()
+            self._telemetry.stop()
         stop = sweep.stop_of(self._spec.plan, self._done)
         if stop is not None and stop.code == "baseline_failed":
             raise RunFailed(self._codes[0], stop.text)
@@ -188,7 +190,7 @@ class Run:
             self._journal.append("stage_started", stage=shown(stage), server=self._engine.number)
             return 0.0
         self._engine = self._launch(ready, stage)
-        self._meter = Meter(self._spec, stage, self._engine, self._watch)
+        self._meter = Meter(self._spec, stage, self._engine, self._watch, self._telemetry)
         self._one(stage, 0, 1)
         return self._load_s
 
@@ -281,11 +283,6 @@ class Run:
         )  # fmt: skip
         self._journal.close()
         self._beat.stop("finished")
-
-
-def was_cut(sample: dict[str, Any]) -> bool:
-    """Whether a connection broke: then the engine may be gone, a moment before the kernel says so."""
-    return any(answer["error"] not in (None, ENDED_EARLY) and answer["http_status"] in (None, 200) for answer in sample["streams"])
 
 
 def shown(stage: Stage) -> dict[str, Any]:
