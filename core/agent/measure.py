@@ -32,6 +32,7 @@ class Meter:
 
     def __init__(self, spec: Spec, stage: Stage, engine: Engine, watch: Watch, telemetry: Telemetry) -> None:
         self._spec, self._stage, self._engine, self._watch, self._telemetry = spec, stage, engine, watch, telemetry
+        telemetry.engine_pid = engine.pid
         self._statistics = {}  # type: dict[str, str]
         self._prints = stage.n_max > 0
 

@@ -10,7 +10,7 @@ import os
 import shutil
 import threading
 import time
-from typing import Any, Callable
+from typing import Any
 
 from core.agent import boxfacts, outside, proc
 from core.agent.files import open_private
@@ -32,10 +32,11 @@ _PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 1048576.0
 
 
 class Telemetry:
-    """`state`: of the box's GPUs, present | none | unknown. `engine_pid` answers 0 while no engine is up."""
+    """`state`: of the box's GPUs, present | none | unknown. `engine_pid`: set by whoever measures; 0 before the first."""
 
-    def __init__(self, folder: str, state: str, engine_pid: Callable[[], int], *, every_s: float = EVERY_S) -> None:
-        self._state, self._engine_pid, self._every_s = state, engine_pid, every_s
+    def __init__(self, folder: str, state: str, *, every_s: float = EVERY_S) -> None:
+        self._state, self._every_s = state, every_s
+        self.engine_pid = 0
         self._file = os.fdopen(open_private(os.path.join(folder, "telemetry.csv"), os.O_WRONLY | os.O_CREAT | os.O_APPEND), "w")
         self._ask = threading.Condition()
         self._wanted = self._done = 0
@@ -95,7 +96,7 @@ class Telemetry:
             found["gpus"], found["why"] = self._gpus()
             if found["gpus"]:
                 found["others"] = strangers(outside.others_on_gpu("present", LIMIT_S))
-        found["host_load_1m"], found["engine_rss_mib"] = boxfacts.load_1m(), rss_mib(self._engine_pid())
+        found["host_load_1m"], found["engine_rss_mib"] = boxfacts.load_1m(), rss_mib(self.engine_pid)
         found["ended_ns"] = time.monotonic_ns()
         return found
 
