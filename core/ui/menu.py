@@ -36,6 +36,7 @@ ENTRIES = (
     Entry("Review", "worksheets", "Worksheets"),
     Entry("Review", "worksheet", "Worksheet", is_hidden=True),
     Entry("Review", "ledger", "Ledger"),
+    Entry("Review", "checklists", "Checklists"),
 )
 
 
