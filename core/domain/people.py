@@ -1,0 +1,28 @@
+"""What an admin may type about people and tokens."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from core.domain.forms import Name, Record
+
+MAX_TOKEN_DAYS = 365
+
+
+class PersonForm(Record):
+    """A person's role here. `key` is issuer and subject as the identity provider states them, one space between."""
+
+    key: str = Field(min_length=3, max_length=600, pattern=r"^\S+ \S[^\x00-\x1f]*$")
+    name: Name
+    role: Literal["none", "viewer", "runner", "decider", "admin"]
+    is_disabled: bool = False
+
+
+class TokenForm(Record):
+    """A token for the API: what it is for, what it may do, how many days it lives."""
+
+    name: Name
+    role: Literal["viewer", "runner", "decider", "admin"]
+    days: int = Field(default=30, ge=1, le=MAX_TOKEN_DAYS)
