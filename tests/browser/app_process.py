@@ -33,7 +33,10 @@ def launch_options() -> dict[str, object]:
 
 
 class App:
-    """`streamlit run app.py` on a free port over its own data folder. `local_token`: "" prints a one-time link, "off" leaves the door open."""
+    """`streamlit run app.py` on a free port over its own data folder.
+
+    `local_token`: "" prints a one-time link, "off" leaves the door open.
+    """
 
     def __init__(self, folder: Path, *, local_token: str = "off", options: tuple[str, ...] = ()) -> None:
         self.folder = folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -23,19 +24,18 @@ def answers(
     host = given.pop("Host", f"127.0.0.1:{port}")
     try:
         with connect(
-            f"ws://{host}/_stcore/stream", sock=_connected(port), origin=given.pop("Origin", None), subprotocols=["streamlit"], additional_headers=given,
-            open_timeout=10, max_size=None,
-        ) as socket:  # fmt: skip
-            socket.send(_rerun(page, query, widgets or {}))
-            return _until_quiet(socket)
+            f"ws://{host}/_stcore/stream",
+            sock=socket.create_connection(("127.0.0.1", port), timeout=10),
+            origin=given.pop("Origin", None),
+            subprotocols=["streamlit"],
+            additional_headers=given,
+            open_timeout=10,
+            max_size=None,
+        ) as stream:
+            stream.send(_rerun(page, query, widgets or {}))
+            return _until_quiet(stream)
     except (InvalidHandshake, ConnectionClosed):
         return None
-
-
-def _connected(port: int):
-    import socket
-
-    return socket.create_connection(("127.0.0.1", port), timeout=10)
 
 
 def _rerun(page: str, query: str, widgets: dict[str, object]) -> bytes:
@@ -51,12 +51,12 @@ def _rerun(page: str, query: str, widgets: dict[str, object]) -> bytes:
     return message.SerializeToString()
 
 
-def _until_quiet(socket) -> bytes:
+def _until_quiet(stream) -> bytes:
     """Until the script has ended and nothing more comes."""
     came, end = b"", time.monotonic() + 30
     while time.monotonic() < end:
         try:
-            part = socket.recv(timeout=QUIET_S)
+            part = stream.recv(timeout=QUIET_S)
         except TimeoutError:
             break
         came += part
