@@ -14,6 +14,7 @@ from core.embedded.models import MODELS, make_model
 from core.ports.bench_box import BenchBox
 from core.ports.clock import Clock
 from core.ports.host import Host
+from core.ports.upkeep import Upkeep
 from core.remote.agent_box import AgentBox
 from core.remote.local_host import LocalHost
 from core.remote.ssh_address import SshAddress
@@ -26,6 +27,7 @@ from core.services.reference import seed_public_results, seed_reference
 from core.store.archive import FolderArchive
 from core.store.database import Database
 from core.store.open import open_store
+from core.store.upkeep import DuckUpkeep
 
 
 class SystemClock(Clock):
@@ -95,6 +97,11 @@ def this_machine(settings: Settings) -> Box:
     )
 
 
+def upkeep_of(settings: Settings) -> Upkeep:
+    """Looking after the database without opening it: restore, rebuild, requests to whoever holds it."""
+    return DuckUpkeep(settings.database)
+
+
 def build(settings: Settings | None = None) -> Services:
     """Opens the store, registers this machine, loads the shipped figures. Raises StoreInUse when another process holds the database."""
     settings = settings or Settings()
@@ -106,6 +113,7 @@ def build(settings: Settings | None = None) -> Services:
     house = House(
         store=store,
         archive=FolderArchive(settings.beside),
+        upkeep=DuckUpkeep(settings.database, database),
         clock=SystemClock(),
         workloads=load_workloads(),
         open_box=BoxOpener(settings),

@@ -26,6 +26,10 @@ class BenchBox(ABC):
         """Asks the run to stop; ends leftovers itself when the agent is gone. Idempotent."""
 
     @abstractmethod
+    def reap(self) -> dict[str, Any]:
+        """Ends what dead agents left behind: {"reaped": [{"run_id", "ended": [pids], "left": [pids]}]}."""
+
+    @abstractmethod
     def read_events(self, run_id: str, offset: int, limit: int = 1 << 20) -> bytes:
         """Bytes of events.jsonl from `offset` (possibly ending inside a line)."""
 

@@ -71,7 +71,6 @@ class AgentBox(BenchBox):
         return self._ask("cancel", run_id, "--who", who)
 
     def reap(self) -> dict[str, Any]:
-        """Ends what dead agents left behind."""
         return self._ask("reap")
 
     def read_events(self, run_id: str, offset: int, limit: int = 1 << 20) -> bytes:

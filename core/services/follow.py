@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -15,11 +16,12 @@ from typing import Any
 from core.domain.box import THIS_MACHINE
 from core.domain.event_lines import Page, read_page
 from core.domain.run import ACTIVE, CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, RUNNING, SweepRequest
-from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError
+from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError, StoreError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
+from core.services.refetch import refetch_ledger
 from core.services.specs import spec_of
 
 LOG_LIMIT = 64 << 20
@@ -47,8 +49,8 @@ def follow_once(house: House, run_id: str) -> bool:
         _look_live(house, run_id, box)
         _reached(house, run_id)
         return fresh or _notice_end_without_word(house, run_id, box)
-    except (RemoteError, OSError):
-        raise
+    except (RemoteError, StoreError, OSError):
+        raise  # nothing is known about the run: the next look goes on where this one was cut off
     except BenchError as problem:
         _end(house, run_id, FAILED, problem.message, problem)
         return True
@@ -104,6 +106,8 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox) -> bool:
     """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included."""
     run_id, came = run["run_id"], False
     seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
+    if house.archive.ledger_size(run_id) < run["read_offset"]:
+        refetch_ledger(house, run_id)  # the folder was restored from an older copy
     context = Context(run["spec"], seen, house.store.cells.servers(run_id, purpose=None))
     offset, seq, sha = run["read_offset"], run["last_seq"], run["last_sha"]
     while data := box.read_events(run_id, offset):
@@ -251,12 +255,18 @@ class Follower:
     def _loop(self) -> None:
         while not self._stop.is_set():
             self._house.wake.clear()
-            for run in self._house.store.runs.find(states=ACTIVE):
+            for run in self._active():
                 run_id = run["run_id"]
                 idle = run_id not in self._busy or self._busy[run_id].done()
                 if idle and (time.monotonic() >= self._due.get(run_id, 0.0) or run["cancel_at"]):
                     self._busy[run_id] = self._pool.submit(self._look, run_id)
             self._house.wake.wait(self._poll_s)
+
+    def _active(self) -> list[dict[str, Any]]:
+        try:
+            return self._house.store.runs.find(states=ACTIVE)
+        except StoreError:  # the next turn asks again: the store revives itself
+            return []
 
     def _look(self, run_id: str) -> None:
         try:
@@ -265,6 +275,8 @@ class Follower:
             self._due.pop(run_id, None)
         except (RemoteError, OSError) as problem:
             self._out_of_reach(run_id, problem)
+        except StoreError as problem:
+            self._not_stored(run_id, problem)
         except OutputNotUnderstood as problem:
             _end(self._house, run_id, FAILED, problem.message, problem)
         except Exception as defect:  # noqa: BLE001 - the worker's loop: a defect is stored on the run and shown, never swallowed
@@ -275,6 +287,12 @@ class Follower:
                 f"A defect stopped the following of this run: {defect!r}",
                 BenchError(repr(defect), title="Defect"),
             )
+
+    def _not_stored(self, run_id: str, problem: StoreError) -> None:
+        """The store refused (a full disk): the run goes on, the box keeps what it has, and the next look takes it in."""
+        self._due[run_id] = time.monotonic() + 2.0
+        with contextlib.suppress(StoreError):
+            self._house.store.runs.set_state(run_id, problem=problem.as_json()["error"])
 
     def _out_of_reach(self, run_id: str, problem: Exception) -> None:
         """The run goes on without us; the page says since when, and the next look comes later (1, 2, 4 … 60 s)."""

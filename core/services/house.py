@@ -15,6 +15,7 @@ from core.ports.archive import Archive
 from core.ports.bench_box import BenchBox
 from core.ports.clock import Clock
 from core.ports.store import Store
+from core.ports.upkeep import Upkeep
 
 Progress = Callable[[float, str], None]
 
@@ -36,6 +37,7 @@ class House:
 
     store: Store
     archive: Archive
+    upkeep: Upkeep
     clock: Clock
     workloads: dict[str, Workload]
     open_box: Callable[[Box], BenchBox]
