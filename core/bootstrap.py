@@ -20,8 +20,9 @@ from core.remote.local_host import LocalHost
 from core.remote.ssh_address import SshAddress
 from core.remote.ssh_host import SshHost
 from core.remote.ssh_link import fetch_host_key
-from core.services.follow import Follower
+from core.services.follower import Follower
 from core.services.house import House, Progress
+from core.services.housekeeping import Housekeeper
 from core.services.jobs import Jobs
 from core.services.reference import seed_public_results, seed_reference
 from core.store.archive import FolderArchive
@@ -43,12 +44,14 @@ class Services:
 
     house: House
     follower: Follower
+    housekeeper: Housekeeper
     jobs: Jobs
     database: Database
 
     def close(self) -> None:
         """Ends the worker and lets the database go; runs on boxes are not touched."""
         self.follower.close()
+        self.housekeeper.close()
         self.jobs.close()
         self.database.close()
 
@@ -122,8 +125,10 @@ def build(settings: Settings | None = None) -> Services:
         made_models=tuple(MODELS),
         version=VERSION,
         grace_s=settings.grace_s,
+        keep_box_days=settings.keep_box_days,
+        keep_raw_days=settings.keep_raw_days,
     )
     store.boxes.put(this_machine(settings), who="the app", at=house.clock.now())
     seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))
     seed_public_results(house, (ROOT / "data" / "reference" / "public-results.csv").read_bytes())
-    return Services(house, Follower(house, poll_s=settings.poll_s), Jobs(), database)
+    return Services(house, Follower(house, poll_s=settings.poll_s), Housekeeper(house), Jobs(), database)

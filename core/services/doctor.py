@@ -54,21 +54,29 @@ def _host(house: House, facts: list[dict[str, str]]) -> list[Finding]:
     found, free = [], house.upkeep.free_bytes()
     _fact(facts, "host", f"{free / 2**30:.1f} GiB free under {house.upkeep.folder}")
     if free < ENOUGH_BYTES:
-        found.append(_finding("host", f"Only {free / 2**20:.0f} MiB are free under {house.upkeep.folder}.", "Free space, or lower the retention."))
+        found.append(
+            _finding("host", f"Only {free / 2**20:.0f} MiB are free under {house.upkeep.folder}.", "Free space, or lower the retention.")
+        )
     versions, missing = {}, []
     for name in NEEDED:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
             missing.append(name)
-    _fact(facts, "host", f"Draftledger {house.version}, Python {sys.version.split()[0]}, " + ", ".join(f"{n} {v}" for n, v in versions.items()))
+    _fact(
+        facts,
+        "host",
+        f"Draftledger {house.version}, Python {sys.version.split()[0]}, " + ", ".join(f"{n} {v}" for n, v in versions.items()),
+    )
     if missing:
         found.append(_finding("host", f"Not installed: {', '.join(missing)}.", "Run `make run`: it installs what requirements.txt names."))
     now = house.clock.now()
     _fact(facts, "host", f"clock: {now:%Y-%m-%d %H:%M:%S} UTC")
     newest = max((run["created_at"] for run in house.store.runs.find(limit=1)), default=None)
     if newest is not None and newest - now > timedelta(minutes=5):
-        found.append(_finding("host", f"The clock is behind: the newest run was asked for at {newest:%Y-%m-%d %H:%M} UTC.", "Set the clock."))
+        found.append(
+            _finding("host", f"The clock is behind: the newest run was asked for at {newest:%Y-%m-%d %H:%M} UTC.", "Set the clock.")
+        )
     return found
 
 
@@ -81,15 +89,23 @@ def _store(house: House, facts: list[dict[str, str]], *, compare: bool) -> list[
             _fact(facts, "store", f"{proof['rows']} rows equal those made anew from house.jsonl and the ledgers")
         else:
             what = f"Rows differ from those made anew: {', '.join(proof['differing'])}. {' '.join(proof['faults'])}".strip()
-            found.append(_finding("store", what, "Stop the app and run `python -m core rebuild`: it shows both and keeps what it replaces."))
+            found.append(
+                _finding("store", what, "Stop the app and run `python -m core rebuild`: it shows both and keeps what it replaces.")
+            )
     nightly = [one for one in house.upkeep.backups() if one["kind"] == NIGHTLY]
     if nightly:
         newest = nightly[0]
         _fact(facts, "store", f"newest nightly backup: {newest['made']}, {len(nightly)} kept")
         if house.clock.now() - datetime.fromisoformat(newest["made"]) > OLD_BACKUP:
-            found.append(_finding("store", f"The newest nightly backup is of {newest['made']}.", "Leave the app running, or run `python -m core backup`."))
+            found.append(
+                _finding(
+                    "store", f"The newest nightly backup is of {newest['made']}.", "Leave the app running, or run `python -m core backup`."
+                )
+            )
         if not newest.get("proof", {"equal": True})["equal"]:
-            found.append(_finding("store", f"The backup of {newest['made']} could not be proved from its sources.", "Run `python -m core rebuild`."))
+            found.append(
+                _finding("store", f"The backup of {newest['made']} could not be proved from its sources.", "Run `python -m core rebuild`.")
+            )
     else:
         _fact(facts, "store", "no nightly backup yet: the first comes after a day of the app running")
     for one in house.upkeep.mended()[-3:]:
@@ -120,7 +136,10 @@ def _box(house: House, facts: list[dict[str, str]], box: Box, *, ask: bool) -> l
     try:
         report, now = house.open_box(box).probe(), house.clock.now()
     except BenchError as problem:
-        return [*found, _finding("boxes", f"{box.name}: {problem.title}. {problem.message}", problem.hint or "Check the box, then ask again.")]
+        return [
+            *found,
+            _finding("boxes", f"{box.name}: {problem.title}. {problem.message}", problem.hint or "Check the box, then ask again."),
+        ]
     _fact(facts, "boxes", f"{box.name}: answers, Python {report.get('python')}")
     skew = float(report.get("wall") or now.timestamp()) - now.timestamp()
     if abs(skew) > SKEW_S:
@@ -138,7 +157,9 @@ def _lock(house: House, box: Box, busy: dict[str, Any] | None) -> list[Finding]:
         todo = f"Run `python -m core reap --box {box.box_id}`: it ends what the dead agent left."
         return [_finding("boxes", f"{box.name}: held by {name}, whose agent is dead.", todo)]
     if known is None or known["state"] in FINAL:
-        return [_finding("boxes", f"{box.name}: held by {name}, which is not a running one of this app.", "Wait, or ask whoever started it.")]
+        return [
+            _finding("boxes", f"{box.name}: held by {name}, which is not a running one of this app.", "Wait, or ask whoever started it.")
+        ]
     return []
 
 
@@ -150,7 +171,11 @@ def _by_newest_check(house: House, facts: list[dict[str, str]], box: Box) -> lis
     _fact(facts, "boxes", f"{box.name}: checked {check['noted_at']:%Y-%m-%d %H:%M} UTC")
     if not check["ok"]:
         error = check["report"]["error"]
-        return [_finding("boxes", f"{box.name}: the newest check failed. {error['title']}. {error['message']}", error["hint"] or "Check it again.")]
+        return [
+            _finding(
+                "boxes", f"{box.name}: the newest check failed. {error['title']}. {error['message']}", error["hint"] or "Check it again."
+            )
+        ]
     if house.clock.now() - check["noted_at"] > OLD_CHECK:
         return [_finding("boxes", f"{box.name}: the newest check is of {check['noted_at']:%Y-%m-%d}.", "Press Check on the Boxes page.")]
     return []

@@ -46,6 +46,8 @@ class House:
     made_models: tuple[str, ...]
     version: str
     grace_s: float = 10.0
+    keep_box_days: int = 30
+    keep_raw_days: int | None = None
     live: dict[str, Live] = field(default_factory=dict)
     wake: threading.Event = field(default_factory=threading.Event)
 

@@ -11,7 +11,7 @@ from core.domain.matrix import measured_cell
 from core.domain.run import ACTIVE, FINAL, PREPARING, RUN_ID, STOPPING, SweepRequest, short
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import Stage, possible_stages
-from core.errors import BoxBusy, InvalidInput, NotFound
+from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
 from core.services.boxes import model_names
 from core.services.house import House, Live
 
@@ -239,4 +239,11 @@ def read_raw(house: House, run_id: str, name: str) -> bytes:
     found = next((row for row in files if row["name"] == name), None)
     if found is None:
         raise NotFound("raw file", name, [row["name"] for row in files])
+    gone = next((row for row in house.store.runs.retired(run_id) if (row["what"], row["name"]) == ("raw log", name)), None)
+    if gone is not None:
+        raise OutputNotUnderstood(
+            f"{name} was removed on {gone['noted_at']:%Y-%m-%d}: raw logs are kept for {gone['days']} days here.",
+            title="The raw log is no longer kept",
+            hint="What was read from it is kept.",
+        )
     return house.archive.read(found["stored_as"], found["sha256"])

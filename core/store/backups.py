@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -40,7 +41,8 @@ def back_up(database: Database, folder: Path, to: Path | None, *, kind: str, ver
         }
         write_manifest(target.with_suffix(".json"), manifest)
     except OSError as error:
-        remove_database(target)
+        with contextlib.suppress(OSError):
+            remove_database(target)
         raise StoreError(
             f"No backup could be made in {place}: {error.strerror or error}.", title="No backup", hint="The database is untouched."
         ) from error
