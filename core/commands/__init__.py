@@ -1,6 +1,6 @@
 """The verbs of the command line, one file each; a file's `register` adds its verb."""
 
-from core.commands import backup, doctor, matrix, price, read, reap, rebuild, runs, sweep, take_in
+from core.commands import backup, doctor, matrix, person, price, read, reap, rebuild, runs, sweep, take_in
 
 REGISTERS = (
     price.register,
@@ -13,4 +13,5 @@ REGISTERS = (
     rebuild.register,
     reap.register,
     doctor.register,
+    person.register,
 )

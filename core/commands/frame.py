@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from core.bootstrap import Services, build, upkeep_of
 from core.config import Settings
 from core.errors import BenchError, BoxBusy, InvalidInput, RemoteError, StoreError, StoreInUse
 from core.services.housekeeping import do_request
+from core.services.identity import local_actor
 
 EXIT_DONE, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUSY = 0, 1, 2, 3
 
@@ -55,8 +57,9 @@ def settings_of(args: argparse.Namespace) -> Settings:
 
 @contextlib.contextmanager
 def opened(args: argparse.Namespace) -> Iterator[Services]:
-    """The services over `--db`; closed again whatever happens. Raises StoreError where another process holds the file."""
+    """The services over `--db` in the hands of the local admin; closed again whatever happens. Raises StoreError where the file is held."""
     services = build(settings_of(args))
+    services = replace(services, house=services.house.acting(local_actor(getattr(args, "by", "") or "command line", via="cli")))
     try:
         yield services
     finally:

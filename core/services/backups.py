@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from core.services.access import authorize, record
 from core.services.house import House
 
 NIGHTLY, ASKED = "nightly", "asked"
@@ -14,8 +15,11 @@ EVERY = timedelta(hours=24)
 
 
 def back_up(house: House, *, to: Path | None = None, kind: str = ASKED) -> dict[str, Any]:
-    """One backup, also while others read and write; {backup, kind, made, rows, files, seq, sha, digests}. Raises StoreError."""
-    return house.upkeep.back_up(to, kind=kind, version=house.version)
+    """One backup, also while others read and write; {backup, kind, made, rows, files, seq, sha, digests}. Raises StoreError, NotAllowed."""
+    authorize(house, "house.keep", "backup")
+    made = house.upkeep.back_up(to, kind=kind, version=house.version)
+    record(house, "house.keep", "backup", file=made["backup"], seq=made["seq"])
+    return made
 
 
 def is_due(house: House, since: datetime) -> bool:

@@ -12,6 +12,7 @@ from core.domain.box import Box
 from core.domain.run import FINAL, short
 from core.errors import BenchError
 from core.ports.upkeep import Finding
+from core.services.access import authorize
 from core.services.backups import NIGHTLY
 from core.services.house import House
 from core.services.refetch import refetch_ledger
@@ -24,6 +25,7 @@ NEEDED = ("streamlit", "duckdb", "paramiko", "pydantic", "plotly", "pandas")
 
 def doctor(house: House, *, ask_boxes: bool, compare: bool = True) -> dict[str, Any]:
     """{ok, findings: [{about, what, todo}], facts: [{about, what}]}. `ask_boxes`: over the network; `compare`: makes the database anew."""
+    authorize(house, "house.keep", "doctor")
     facts: list[dict[str, str]] = []
     findings = [*_host(house, facts), *_store(house, facts, compare=compare), *_ledgers(house, facts), *_boxes(house, facts, ask=ask_boxes)]
     return {"ok": not findings, "findings": findings, "facts": facts}
@@ -31,6 +33,7 @@ def doctor(house: House, *, ask_boxes: bool, compare: bool = True) -> dict[str, 
 
 def mend(house: House) -> list[dict[str, str]]:
     """Fetches every damaged ledger again from its box: [{run_id, what}]."""
+    authorize(house, "house.keep", "mend")
     done = []
     for run in house.store.runs.find(limit=100_000):
         if run["read_offset"] and house.upkeep.findings([run], record=False):

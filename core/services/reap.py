@@ -7,6 +7,7 @@ from typing import Any
 from core.domain.forms import Name, Record, checked
 from core.domain.run import FINAL
 from core.errors import BoxBusy
+from core.services.access import authorize, record
 from core.services.follow import follow_once
 from core.services.house import House
 from core.services.runs import get_run
@@ -21,8 +22,9 @@ class Reaper(Record):
 def reap(house: House, box_id: str, *, run_id: str | None = None, who: str) -> dict[str, Any]:
     """Ends what dead agents left on a box: {box, reaped: [{run_id, ended, left}], left, holds_the_box, runs: [{run_id, state}]}.
 
-    With a run it also closes that run's ledger on the box. A living agent is never touched: BoxBusy. Raises NotFound, RemoteError.
+    With a run it also closes that run's ledger on the box. A living agent is never touched: BoxBusy. Raises NotFound, RemoteError, NotAllowed.
     """
+    authorize(house, "house.keep", f"reap {box_id}")
     who = checked(Reaper, {"by": who}).by
     box = house.open_box(house.box(box_id))
     if run_id is not None:
@@ -40,6 +42,7 @@ def reap(house: House, box_id: str, *, run_id: str | None = None, who: str) -> d
             follow_once(house, one)
             runs.append({"run_id": one, "state": get_run(house, one)["state"]})
     still = box.probe().get("busy")
+    record(house, "house.keep", f"reap {box_id}", run=run_id, ended=[pid for one in reaped for pid in one["ended"]])
     return {
         "box": box_id, "reaped": reaped, "left": sorted({pid for one in reaped for pid in one["left"]}), "holds_the_box": still,
         "runs": runs, "still_open": [one["run_id"] for one in runs if one["state"] not in FINAL],

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.errors import InvalidInput, StoreError
 
-NOT_COPIED = {"backups", "aside", "asked", "holder.json"}
+NOT_COPIED = {"backups", "aside", "asked", "holder.json", "door.key"}  # a key is never part of a backup
 _PART = 1 << 20
 
 
