@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.services.receipts import receipt
 from core.ui.components import receipt as part
+from core.ui.components.cell_notes import cell_notes
 from core.ui.components.computed import computed
 from core.ui.components.import_preview import raw_file
 from core.ui.components.links import page_link
@@ -37,6 +38,7 @@ with st.container(border=True):
     part.samples_table(view)
 
 if view["kind"] == "measured":
+    cell_notes(house, view)
     with st.container(border=True):
         st.markdown("**Read from its own log**")
         own_logs(view["log_readings"])

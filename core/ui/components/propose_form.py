@@ -10,7 +10,9 @@ from core.domain.box import Box
 from core.services.boxes import model_names
 from core.services.house import House
 from core.services.worksheets import new_worksheet_id
+from core.ui.components import measure_form
 from core.ui.components.links import page_link
+from core.ui.components.measure_form import carried, measure_fields, noise_before, recipe_start
 
 LABELS = {
     "title": "Title",
@@ -22,12 +24,17 @@ LABELS = {
     "n_max": "Longest draft n_max",
     "repetitions": "Repetitions",
     "by": "Your name (in the menu)",
+    **measure_form.LABELS,
 }
+_NUMBERS = {"propose-concurrency": 1, "propose-n-max": 3, "propose-repetitions": 3}
 _AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"
 
 
 def propose_form(house: House) -> tuple[str, dict[str, Any]]:
     """Draws the fields; returns the id minted for the coming worksheet and what stands in the fields."""
+    recipe_start(house)
+    for key, number in _NUMBERS.items():
+        st.session_state.setdefault(key, number)
     top, left, right = st.container(), *st.columns(2)
     boxes = {box.box_id: box for box in house.store.boxes.all()}
     with left:
@@ -40,19 +47,23 @@ def propose_form(house: House) -> tuple[str, dict[str, Any]]:
     with right:
         numbers = {
             "production_c": st.number_input(
-                LABELS["production_c"], value=1, step=1, key="propose-concurrency", help="Streams at once in production, 1 to 64."
+                LABELS["production_c"], value=None, step=1, key="propose-concurrency", help="Streams at once in production, 1 to 64."
             ),
             "n_max": st.number_input(
-                LABELS["n_max"], value=3, step=1, key="propose-n-max", help="The sweep stops earlier when a longer draft does not pay."
+                LABELS["n_max"], value=None, step=1, key="propose-n-max", help="The sweep stops earlier when a longer draft does not pay."
             ),
             "repetitions": st.number_input(
-                LABELS["repetitions"], value=3, step=1, key="propose-repetitions", help="Warm repetitions of each arm, 3 to 8."
+                LABELS["repetitions"], value=None, step=1, key="propose-repetitions", help="Warm repetitions of each arm, 3 to 8."
             ),
         }
     _follow_model(model)
     with top:
         title = st.text_input(LABELS["title"], key="propose-title")
+    with st.expander("How it is measured", key="propose-how"):
+        how = measure_fields(house, box)
     values = {"title": title, "box_id": box.box_id, "engine_id": engine or "", "model": model or "", "workload_id": workload, **numbers}
+    values |= {**carried(), **how}
+    noise_before(house, values)
     return st.session_state.setdefault(_NEW_ID, new_worksheet_id()), values
 
 

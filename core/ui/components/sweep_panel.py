@@ -12,6 +12,7 @@ from core.services.runs import show_run, start_run
 from core.services.worksheets import sweep_values
 from core.ui.components.field_problems import told
 from core.ui.components.links import run_link
+from core.ui.components.measure_form import noise_before
 from core.ui.components.person import person
 from core.ui.components.run_words import box_words, left_words, now_words, state_badge
 from core.ui.components.stage_list import stage_list
@@ -41,6 +42,7 @@ def _button(house: House, view: dict[str, Any]) -> None:
     if st.session_state.get(slot) in {None, *(run["run_id"] for run in view["runs"])}:
         st.session_state[slot] = new_run_id()
     run_id, is_started = st.session_state[slot], False
+    noise_before(house, view["worksheet"]["body"])
     with st.container(key="run-sweep"):
         if st.button("Run sweep", type="primary", key=f"run-sweep-{run_id}"):
             with told(_LABELS):

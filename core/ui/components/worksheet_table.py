@@ -13,7 +13,7 @@ from core.ui.components.links import receipt_link, run_link
 _HEAD = ((2, "field"), (3, "baseline"), (3, "candidate"), (3, "notes"), (1, "state"))
 _TYPED = "type it in below"
 _FILLED_BY = {
-    "suite": "type the scores in below",
+    "suite": "run a suite with the sweep, or type the scores in below",
     "fit": _TYPED,
     "failure_modes": _TYPED,
     "decision": "decide below",
@@ -49,6 +49,8 @@ def _value(field: str, value: dict[str, Any], asked: dict[str, Any] | None) -> N
         st.caption(f"missing: {filled_by(field, asked)}" if asked else "missing")
         return
     st.text(value["text"] if state == "ok" else f"{blank(state)} {'' if value['text'] == blank(state) else value['text']}".strip())
+    if value.get("cold"):
+        st.caption(f"cold: {value['cold']}")
     if value["cell_id"]:
         receipt_link(value["cell_id"], "receipt ↗")
     elif value["run_id"]:
