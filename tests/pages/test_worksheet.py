@@ -54,7 +54,7 @@ def test_empty_says_what_would_fill_each_value(open_page: OpenPage, sheet: str) 
     said = [caption.value for caption in at.caption]
     assert said.count("missing: run the sweep") == 14
     assert said.count("missing: run the sweep, it ends at c=4") == 2
-    assert said.count("missing: type the scores in below") == 2
+    assert said.count("missing: run a suite with the sweep, or type the scores in below") == 2
     assert "0 of 14 filled · proposed by Ada" in "\n".join(_texts(at))
     assert _texts(at).count("○ missing") == 12
     assert "No suggestion yet" in _texts(at)

@@ -128,7 +128,7 @@ def test_a_forecast_far_from_what_came_is_flagged(house, box, start):
 
 def test_a_forced_pass_that_brought_nothing_says_so(house, box, start):
     run_id = start(forced=True)
-    done(house, box, run_id, lambda lines: forced_fit(lines))
+    done(house, box, run_id, forced_fit)
     curve = speedup_curve(house, run_id)
     assert curve["state"] == "failed" and curve["lines"] == [] and "both of its points" in curve["why"]
 
