@@ -22,7 +22,7 @@ BOOKS_LIMIT = 0.03
 
 
 def explain(house: House, view: View) -> View:
-    """{ledger, tags, findings, failure_modes, projection, positions, advice, books, forecast} of a receipt; None or empty: cannot be told."""
+    """{ledger, tags, findings, failure_modes, projection, positions, advice, books, forecast}; None or empty where it cannot be told."""
     price = price_of(view)
     ledger = ledger_of_view(view) if price else None
     sight = sight_of(house, view, ledger)
