@@ -22,7 +22,8 @@ class Reaper(Record):
 def reap(house: House, box_id: str, *, run_id: str | None = None, who: str) -> dict[str, Any]:
     """Ends what dead agents left on a box: {box, reaped: [{run_id, ended, left}], left, holds_the_box, runs: [{run_id, state}]}.
 
-    With a run it also closes that run's ledger on the box. A living agent is never touched: BoxBusy. Raises NotFound, RemoteError, NotAllowed.
+    With a run it also closes that run's ledger on the box. A living agent is never touched: BoxBusy.
+    Raises NotFound, RemoteError, NotAllowed.
     """
     authorize(house, "house.keep", f"reap {box_id}")
     who = checked(Reaper, {"by": who}).by
