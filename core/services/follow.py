@@ -11,12 +11,13 @@ from typing import Any
 
 from core.domain.box import THIS_MACHINE
 from core.domain.event_lines import Page, read_page
-from core.domain.run import CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, RUNNING, SweepRequest
+from core.domain.run import CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, QUEUED, RUNNING, SweepRequest
 from core.errors import BenchError, PreflightRefused, RemoteError, StoreError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
+from core.services.queue import take_turn, wait_for_stranger
 from core.services.refetch import refetch_ledger
 from core.services.specs import spec_of
 
@@ -31,9 +32,11 @@ def follow_once(house: House, run_id: str) -> bool:
     run = house.store.runs.get(run_id)
     if run is None or run["state"] in FINAL:
         return False
+    if run["state"] == QUEUED and not take_turn(house, run):
+        return False
     try:
         box = house.open_box(house.box(run["box_id"]))
-        if run["state"] == PREPARING or run["spec"] is None:
+        if run["state"] in (QUEUED, PREPARING) or run["spec"] is None:
             if run["cancel_at"]:
                 end_run(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
                 return True
@@ -72,10 +75,26 @@ def _submit(house: House, run: dict[str, Any], box: BenchBox) -> None:
         house.make_model(
             request.model, lambda share, what: house.store.runs.set_state(run_id, note=f"Making {request.model}: {what} {share:.0%}")
         )
+    spec = run["spec"] or _spec(house, run, request)
+    house.store.runs.set_spec(run_id, spec, house.clock.now())
+    answer = box.submit(run_id, spec)
+    if answer["answer"] == "busy":
+        wait_for_stranger(house, run, answer.get("by", ""))
+        return
+    if answer["answer"] not in ("started", "already"):
+        raise PreflightRefused(f"The box refused the run: {answer.get('why', 'no reason given')}", hint="Mend it, then run again.")
+    now = house.store.runs.get(run_id)
+    state = RUNNING if now and now["state"] in (QUEUED, PREPARING) else (now or run)["state"]
+    house.store.runs.set_state(run_id, state=state, note="Handed to the box.", reached_at=house.clock.now())
+
+
+def _spec(house: House, run: dict[str, Any], request: SweepRequest) -> dict[str, Any]:
+    """The complete spec, from what the box has right now."""
+    run_id = run["run_id"]
     house.store.runs.set_state(run_id, note="Asking the box what it has.")
     report = boxes.check_box(house, run["box_id"])
     decisions = house.store.decisions.all()
-    spec = run["spec"] or spec_of(
+    return spec_of(
         run_id=run_id,
         request=request,
         box=house.box(run["box_id"]),
@@ -85,17 +104,6 @@ def _submit(house: House, run: dict[str, Any], box: BenchBox) -> None:
         head=decisions[-1]["sha"] if decisions else "",
         grace_s=house.grace_s,
     )
-    house.store.runs.set_spec(run_id, spec, house.clock.now())
-    answer = box.submit(run_id, spec)
-    if answer["answer"] == "busy":
-        raise PreflightRefused(
-            f"The box is held by run {answer.get('by', '')[:6] or 'unknown'}, not started from here.", hint="Run again when it is free."
-        )
-    if answer["answer"] not in ("started", "already"):
-        raise PreflightRefused(f"The box refused the run: {answer.get('why', 'no reason given')}", hint="Mend it, then run again.")
-    now = house.store.runs.get(run_id)
-    state = RUNNING if now and now["state"] == PREPARING else (now or run)["state"]
-    house.store.runs.set_state(run_id, state=state, note="Handed to the box.", reached_at=house.clock.now())
 
 
 def _take_in(house: House, run: dict[str, Any], box: BenchBox) -> bool:

@@ -9,10 +9,12 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from core.domain.run import ACTIVE, FAILED
+from core.domain.run import ACTIVE, FAILED, QUEUED
 from core.errors import BenchError, OutputNotUnderstood, RemoteError, StoreError
 from core.services.follow import end_run, follow_once
 from core.services.house import House
+
+STRANGER_S = 10.0  # a box that somebody else holds is asked again after this
 
 
 class Follower:
@@ -60,6 +62,8 @@ class Follower:
             follow_once(self._house, run_id)
             self._failures.pop(run_id, None)
             self._due.pop(run_id, None)
+            if self._waits_for_stranger(run_id):
+                self._due[run_id] = time.monotonic() + STRANGER_S
         except (RemoteError, OSError) as problem:
             self._out_of_reach(run_id, problem)
         except StoreError as problem:
@@ -74,6 +78,10 @@ class Follower:
                 f"A defect stopped the following of this run: {defect!r}",
                 BenchError(repr(defect), title="Defect"),
             )
+
+    def _waits_for_stranger(self, run_id: str) -> bool:
+        run = self._house.store.runs.get(run_id)
+        return run is not None and run["state"] == QUEUED and run["spec"] is not None
 
     def _not_stored(self, run_id: str, problem: StoreError) -> None:
         """The store refused (a full disk): the run goes on, the box keeps what it has, and the next look takes it in."""

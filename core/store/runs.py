@@ -52,8 +52,8 @@ class DuckRuns(RunRows):
                 values,
             )
             cursor.execute(
-                "INSERT INTO run_state (run_id, state, note, read_offset, last_seq, last_sha) VALUES (?, ?, '', 0, 0, '')",
-                [row["run_id"], row["state"]],
+                "INSERT INTO run_state (run_id, state, note, read_offset, last_seq, last_sha) VALUES (?, ?, ?, 0, 0, '')",
+                [row["run_id"], row["state"], row.get("note", "")],
             )
         return True
 
