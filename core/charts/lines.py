@@ -28,7 +28,14 @@ def palette(dark: bool) -> tuple[str, ...]:
 
 
 def line_figure(
-    series: list[Series], *, x_title: str, y_title: str, dark: bool, even: float | None = None, percent: bool = False
+    series: list[Series],
+    *,
+    x_title: str,
+    y_title: str,
+    dark: bool,
+    even: float | None = None,
+    percent: bool = False,
+    from_zero: bool = False,
 ) -> go.Figure:
     """Lines with markers; `even` draws the level at which nothing is won or lost."""
     figure = go.Figure()
@@ -46,8 +53,10 @@ def line_figure(
         )
     if even is not None:
         figure.add_hline(y=even, line={"dash": "dot", "width": 1, "color": "#8A929C"})
-    figure.update_xaxes(title={"text": x_title}, dtick=1 if x_title.startswith("n_max") else None, zeroline=False, fixedrange=True)
+    figure.update_xaxes(title={"text": x_title}, dtick=1 if x_title.startswith(("n_max", "c ")) else None, zeroline=False, fixedrange=True)
     figure.update_yaxes(title={"text": y_title}, tickformat=".0%" if percent else None, zeroline=False, fixedrange=True)
+    if from_zero:
+        figure.update_yaxes(rangemode="tozero")
     figure.update_layout(
         height=340,
         margin={"l": 10, "r": 10, "t": 10, "b": 10},

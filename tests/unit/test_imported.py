@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.domain.imported import cells_of, imported_cell, imported_price, missing_of, why_no_cells
+from core.domain.imported import cells_of, missing_of, why_no_cells
+from core.domain.imported_row import imported_cell, imported_price
 from core.domain.units import figures_of, unit_of
 from core.formats.reader import read
 
@@ -98,13 +99,42 @@ def test_a_lone_arm_is_off_only_where_nothing_points_to_drafts() -> None:
     assert [(one["n_max"], one["workload"], one["accept_share"]) for one in pair] == [(0, "code", None), (None, "code", 0.8)]
 
 
-@pytest.mark.parametrize("rate", [float("nan"), float("inf"), -1.0, 0.0, 1e300, "12", None, True])
-def test_no_cell_without_a_rate_that_can_be(rate: Any) -> None:
+@pytest.mark.parametrize("rate", ["12", None, True])
+def test_no_cell_without_a_rate(rate: Any) -> None:
     assert cells_of("speculative_tool", {"base_tps": rate, "tps": rate, "n_draft": 3}) == []
 
 
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"tps": 0.0}, "0 tok/s"),
+        ({"tps": -1.0}, "-1 tok/s"),
+        ({"tps": 1e300}, "1e+300 tok/s"),
+        ({"tps": float("nan")}, "not a number"),
+        ({"tps": float("inf")}, "infinite"),
+        ({"tps": 12.0, "accept_share": 1.3}, "acceptance of 130%"),
+        ({"tps": 12.0, "accept_share": float("nan")}, "no number"),
+    ],
+)
+def test_a_figure_that_cannot_be_is_shown_as_invalid_with_its_file(values: dict[str, Any], words: str) -> None:
+    base, spec = cells_of("speculative_tool", {"base_tps": 10.0, "n_draft": 3, "drafted": 90, **values})
+    place = {"sha256": "ab" * 32, "position": 1, "file": "broken.log"}
+    shown = imported_cell({**spec, **place}, base)
+    assert (shown["status"], shown["tok_s"], shown["speedup"], shown["accept_share"], shown["verdict"]) == (
+        "invalid",
+        None,
+        None,
+        None,
+        None,
+    )
+    assert words in shown["why"] and "file broken.log" in shown["why"] and shown["cell_id"]
+    good = imported_cell({**base, **place}, None)
+    assert (good["status"], good["tok_s"]) == ("ok", 10.0), "the other cells of the file stand"
+    assert imported_price({**base, "n_max": 3}, spec) is None, "nothing is compared with it"
+
+
 def test_figures_beyond_belief_stay_unknown() -> None:
-    (one,) = cells_of("speculative_tool", {"tps": 12.0, "n_draft": 10**9, "accept_share": 7.0, "a": float("nan"), "drafted": -3})
+    (one,) = cells_of("speculative_tool", {"tps": 12.0, "n_draft": 10**9, "a": float("nan"), "drafted": -3})
     assert (one["n_max"], one["accept_share"], one["accept_denominator"], one["a"]) == (None, None, None, None)
 
 
