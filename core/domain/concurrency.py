@@ -55,4 +55,8 @@ def _shown(cell: Row) -> bool:
 def flips(by_c: dict[int, Row], name: str) -> list[str]:
     """One sentence for every concurrency whose verdict is not the one at the fewest streams."""
     told = [(c, row["cells"][name]["verdict"]) for c, row in by_c.items() if name in row["cells"] and row["cells"][name]["verdict"]]
-    return [f"n_max {name} {told[0][1]} at c={told[0][0]} and {word} at c={c}: c={c} decides there." for c, word in told[1:] if word != told[0][1]]
+    return [
+        f"n_max {name} {told[0][1]} at c={told[0][0]} and {word} at c={c}: c={c} decides there."
+        for c, word in told[1:]
+        if word != told[0][1]
+    ]

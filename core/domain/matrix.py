@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from core.domain.looks import limit_for
 from core.domain.price import Price, price_pair
+from core.domain.sound import cell_faults, is_rate, rate_fault, share_fault
 from core.domain.stats import ABOVE, BELOW, MIN_GAIN, TOO_FEW, compare
 
 COLUMNS = ("off", "1", "2", "3")
@@ -24,32 +24,9 @@ def not_run() -> dict[str, Any]:
     """A blank that says so: nothing was measured here, which is not zero."""
     return {
         "tok_s": None, "tok_s_min": None, "tok_s_max": None, "n": 0, "speedup": None, "accept_share": None, "accept_denominator": None,
-        "a": None, "step_in_h": None, "status": "not_run", "verdict": None, "provenance": None, "source": None, "run_id": None,
-        "cell_id": None, "why": "",
+        "status": "not_run", "verdict": None, "provenance": None, "source": None, "run_id": None, "cell_id": None, "why": "",
+        "accept_status": "not_run", "faults": [], "price": None,
     }  # fmt: skip
-
-
-def is_rate(value: Any) -> bool:
-    """Whether this can be a decode rate: a finite number above 0."""
-    return isinstance(value, int | float) and math.isfinite(value) and value > 0
-
-
-def rate_words(value: float) -> str:
-    """What is wrong with a rate that cannot be: “0 tok/s”, “not a number”."""
-    if math.isnan(value):
-        return "a rate that is not a number"
-    return "an infinite rate" if math.isinf(value) else f"{value:g} tok/s"
-
-
-def with_price(cell: dict[str, Any], price: Price | None) -> dict[str, Any]:
-    """Speed-up, a and the step's cost in plain steps, where they can be told."""
-    return {**cell, "speedup": price.speedup, "a": price.a, "step_in_h": price.step_in_h} if price else cell
-
-
-def invalid_cell(cell: dict[str, Any], why: str) -> dict[str, Any]:
-    """A cell whose figures cannot be: it keeps its place and source, shows no figure and says why."""
-    blank = {key: None for key in ("tok_s", "tok_s_min", "tok_s_max", "speedup", "accept_share", "a", "step_in_h", "verdict")}
-    return {**cell, **blank, "status": "invalid", "why": f"{why} ({cell['source']})"}
 
 
 def published_accepted(n_max: int, accept_share: float | None) -> float | None:
@@ -57,52 +34,41 @@ def published_accepted(n_max: int, accept_share: float | None) -> float | None:
     return None if accept_share is None else 1.0 + n_max * accept_share
 
 
+def accept_status(n_max: int | None, share: float | None, faults: list[str]) -> str:
+    """Why there is an acceptance or none: ok | not_applicable (speculation off) | invalid | not_recorded."""
+    if n_max == 0:
+        return "not_applicable"
+    return "ok" if share is not None else "invalid" if faults else "not_recorded"
+
+
+def invalid_cell(filled: dict[str, Any], fault: str) -> dict[str, Any]:
+    """A cell whose figure cannot be: nothing is worked out from it, and it says what came and from where."""
+    blank = {"tok_s": None, "tok_s_min": None, "tok_s_max": None, "speedup": None, "verdict": None, "price": None}
+    return {**filled, **blank, "status": "invalid", "why": f"{fault} ({filled['source']})", "faults": [fault, *filled["faults"]]}
+
+
 def published_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any]:
     """Matrix cell of one published figure; speed-up worked out from the row's own two speeds."""
-    price = published_price(cell, baseline)
-    shown = {
+    price, wrong = published_price(cell, baseline), share_fault(cell["accept_share"])
+    faults = [wrong] if wrong else []
+    share = None if wrong else cell["accept_share"]
+    filled = {
         **not_run(),
-        "tok_s": cell["tok_per_s"], "n": None, "accept_share": cell["accept_share"],
+        "tok_s": cell["tok_per_s"], "n": None, "speedup": price.speedup if price else None, "accept_share": share,
         "accept_denominator": cell["accept_denominator"], "status": "ok", "verdict": price.verdict if price else None,
         "provenance": "transcribed", "source": cell["source"], "cell_id": f"published~{cell['row_key']}~{cell['n_max']}",
-        "why": cell_why(price, cell["n_max"]) or (NO_BASELINE if cell["n_max"] else ""),
+        "why": pair_why(price, cell["n_max"]), "accept_status": accept_status(cell["n_max"], share, faults), "faults": faults,
+        "price": price.as_json() if price else None,
     }  # fmt: skip
-    problem = problem_of(cell["tok_per_s"], cell["accept_share"])
-    return invalid_cell(shown, problem) if problem else with_price(shown, price)
-
-
-def problem_of(tok_per_s: float, accept_share: float | None) -> str:
-    """Why a figure from outside cannot be; empty where it can."""
-    if not is_rate(tok_per_s):
-        return f"it says {rate_words(tok_per_s)}"
-    if accept_share is not None and not 0.0 <= accept_share <= 1.0:
-        return f"it says an acceptance of {accept_share:.0%}" if math.isfinite(accept_share) else "its acceptance is no number"
-    return ""
+    return filled if is_rate(cell["tok_per_s"]) else invalid_cell(filled, str(rate_fault(cell["tok_per_s"])))
 
 
 def published_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Price | None:
-    """Price of a published pair; None for the baseline itself, without one, or where a figure cannot be."""
-    if not cell["n_max"] or baseline is None or not is_rate(baseline["tok_per_s"]):
+    """Price of a published pair; None for the baseline itself or without one."""
+    if not cell["n_max"] or baseline is None or not (is_rate(cell["tok_per_s"]) and is_rate(baseline["tok_per_s"])):
         return None
-    if problem_of(cell["tok_per_s"], cell["accept_share"]):
-        return None
-    return price_pair(baseline["tok_per_s"], cell["tok_per_s"], cell["n_max"], a=published_accepted(cell["n_max"], cell["accept_share"]))
-
-
-def measured_problem(cell: dict[str, Any]) -> str:
-    """Why the figures of a measured arm cannot be shown as one; empty where they can."""
-    wrong = next((rate for rate in cell["rates"] or [] if not is_rate(rate)), None)
-    if wrong is not None:
-        return f"a repetition says {rate_words(wrong)}"
-    if (cell.get("recipes") or 1) > 1:
-        return f"{cell['recipes']} recipes ran under this arm: they are never averaged"
-    if cell["n_max"] and cell["drafted"] is not None and (cell["accepted"] or 0) > cell["drafted"]:
-        return f"{cell['accepted']} of {cell['drafted']} proposed tokens accepted: more than all"
-    return ""
-
-
-def _is_usable(cell: dict[str, Any] | None) -> bool:
-    return cell is not None and bool(cell["n"]) and not measured_problem(cell)
+    share = None if share_fault(cell["accept_share"]) else cell["accept_share"]
+    return price_pair(baseline["tok_per_s"], cell["tok_per_s"], cell["n_max"], a=published_accepted(cell["n_max"], share))
 
 
 def measured_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Price | None:
@@ -110,14 +76,19 @@ def measured_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Pri
 
     Above c=1 the step cost is per stream (1000 · c / aggregate), worked out from the same counts.
     """
-    if not cell.get("n_max") or baseline is None or not (_is_usable(cell) and _is_usable(baseline)):
+    if not _is_pair(cell, baseline) or baseline is None:
         return None
-    a = cell["decode_tokens"] / cell["steps"] if cell["steps"] else None
-    if a is not None and not 1.0 <= a <= cell["n_max"] + 1:
-        a = None  # counts that cannot be: priced as unknown, the receipt shows the raw ones
+    a = cell["decode_tokens"] / cell["steps"] if cell["steps"] and not cell_faults(cell) else None  # counts that cannot be: as unknown
     base, spec = baseline["tok_per_s"] / cell["c"], cell["tok_per_s"] / cell["c"]
     d_ms = cell["d_ms"] if a is not None and cell["d_ms"] is not None and cell["d_ms"] <= 1000.0 * a / spec else None
     return price_pair(base, spec, cell["n_max"], a=a, d_ms=d_ms, verdict=measured_verdict(cell, baseline) or "no-difference")
+
+
+def _is_pair(cell: dict[str, Any], baseline: dict[str, Any] | None) -> bool:
+    """Whether both sides have a good repetition and speeds that can be."""
+    if not cell["n_max"] or baseline is None or not cell["n"] or not baseline["n"]:
+        return False
+    return not (arm_fault(cell) or arm_fault(baseline))
 
 
 def measured_verdict(cell: dict[str, Any], baseline: dict[str, Any] | None) -> str | None:
@@ -125,7 +96,7 @@ def measured_verdict(cell: dict[str, Any], baseline: dict[str, Any] | None) -> s
 
     A cell that got more repetitions than planned was looked at more than once and has to clear the stricter limit.
     """
-    if not cell["n_max"] or baseline is None or not (_is_usable(cell) and _is_usable(baseline)):
+    if not _is_pair(cell, baseline) or baseline is None:
         return None
     found = compare(cell["rates"], baseline["rates"], p_limit=limit_for(cell["rates"], cell.get("planned") or 3)).verdict
     return None if found == TOO_FEW else _VERDICTS.get(found, "no-difference")
@@ -136,21 +107,27 @@ def measured_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict
     price = measured_price(cell, baseline)
     status = cell_status(cell)
     drafted = cell["drafted"] if cell["n_max"] else None
-    shown = {
+    faults = cell_faults(cell)
+    share = cell["accepted"] / drafted if drafted and cell["accepted"] is not None and not faults else None
+    filled = {
         **not_run(),
         "tok_s": cell["tok_per_s"], "tok_s_min": cell["tok_per_s_min"], "tok_s_max": cell["tok_per_s_max"], "n": cell["n"],
-        "accept_share": cell["accepted"] / drafted if drafted and cell["accepted"] is not None else None,
+        "speedup": price.speedup if price else None, "accept_share": share,
         "accept_denominator": f"of {drafted} proposed" if drafted else None, "status": status,
         "verdict": measured_verdict(cell, baseline), "provenance": "measured", "source": f"run {cell['run_id']}", "run_id": cell["run_id"],
         "cell_id": f"{cell['run_id']}-{cell['n_max']}-{cell['c']}",
-        "why": _measured_why(cell, price) if status == "ok" else (cell["why_bad"] or "no counted repetition"),
+        "why": pair_why(price, cell["n_max"]) if status == "ok" else (cell["why_bad"] or "no counted repetition"),
+        "accept_status": accept_status(cell["n_max"], share, faults), "faults": faults, "price": price.as_json() if price else None,
     }  # fmt: skip
-    problem = measured_problem(cell) if status == "ok" else ""
-    return invalid_cell(shown, problem) if problem else with_price(shown, price)
+    wrong = arm_fault(cell) if status == "ok" else None
+    return invalid_cell(filled, wrong) if wrong else filled
 
 
-def _measured_why(cell: dict[str, Any], price: Price | None) -> str:
-    return NO_BASELINE if price is None and cell["n_max"] else cell_why(price, cell["n_max"])
+def arm_fault(cell: dict[str, Any]) -> str | None:
+    """Why the repetitions of an arm cannot be shown as one figure; None where they can."""
+    if (cell.get("recipes") or 1) > 1:
+        return f"{cell['recipes']} recipes ran under this arm, and they are never averaged"
+    return next((rate_fault(rate) for rate in (cell["tok_per_s"], *cell["rates"]) if not is_rate(rate)), None)
 
 
 def failed_cell(run_id: str, reason: str) -> dict[str, Any]:
@@ -188,6 +165,11 @@ def _is_close(cell: dict[str, Any], fastest: dict[str, Any]) -> bool:
     if cell["tok_s"] * (1.0 + MIN_GAIN) > fastest["tok_s"]:
         return True
     return None not in (cell["tok_s_max"], fastest["tok_s_min"]) and cell["tok_s_max"] >= fastest["tok_s_min"]
+
+
+def pair_why(price: Price | None, n_max: int) -> str:
+    """As cell_why; an arm with drafts and no price says that its baseline is missing."""
+    return NO_BASELINE if price is None and n_max else cell_why(price, n_max)
 
 
 def cell_why(price: Price | None, n_max: int) -> str:

@@ -27,6 +27,7 @@ class Batch:
     recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
     servers: list[Row] = field(default_factory=list)
     samples: list[Row] = field(default_factory=list)
+    suite_runs: list[Row] = field(default_factory=list)
 
 
 class BoxRows(ABC):
@@ -101,6 +102,10 @@ class CellRows(ABC):
         """Cells of these runs (real ones) by run, concurrency and n_max, with `recipes`: how many recipes ran under that arm."""
 
     @abstractmethod
+    def for_matrix(self, model: str | None = None) -> list[Row]:
+        """Every real cell with its run's request, state, server placement and recipe: one query."""
+
+    @abstractmethod
     def row_heads(self) -> list[Row]:
         """One line a measured row of the matrix, newest run first: the newest complete run (else the newest that ended) of each model,
         box, engine, build, placement, workload, context and concurrency, and what ran newest on that box: engine, driver, artifact."""
@@ -118,12 +123,16 @@ class CellRows(ABC):
         """Those of these runs whose baseline moved while they measured."""
 
     @abstractmethod
-    def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None) -> list[Row]:
-        """Repetitions in order, cold and failed ones included, with exclusion reason where there is one."""
+    def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None, kind: str = "real") -> list[Row]:
+        """Repetitions of a kind (real | synthetic) in order, cold and failed ones included, with exclusion reason where there is one."""
 
     @abstractmethod
-    def servers(self, run_id: str) -> list[Row]:
-        """Engine starts of a run: arm, recipe, argument list, placement as read back."""
+    def servers(self, run_id: str, *, purpose: str | None = "sweep") -> list[Row]:
+        """Engine starts of a run: arm, recipe, argument list, placement as read back. `purpose`: sweep | forced | suite, None for all."""
+
+    @abstractmethod
+    def suite_runs(self, run_id: str) -> list[Row]:
+        """Runs of tool suites in order, those without a score included."""
 
     @abstractmethod
     def recipe(self, recipe_id: str) -> dict[str, Any] | None:
@@ -206,12 +215,24 @@ class WorksheetRows(ABC):
         """Worksheets, newest first."""
 
     @abstractmethod
-    def add_entry(self, row: Row) -> None:
-        """Appends a typed value; the newest of a field and side counts, the older ones stay as history."""
+    def add_entry(self, row: Row, *, over: int | None = None) -> Row:
+        """Appends a typed value; the newest of a field and side counts, the older ones stay as history. Returns it as stored.
+
+        `over`: number of the entry its writer saw there (0: none). Where another one stands by now, with another value, the
+        new entry is set aside: kept, but it does not count (`is_set_aside`).
+        """
 
     @abstractmethod
     def entries(self, worksheet_id: str) -> list[Row]:
-        """Typed values in the order they came."""
+        """Typed values in the order they came, those set aside included (`is_set_aside`)."""
+
+    @abstractmethod
+    def add_comment(self, row: Row) -> None:
+        """Appends a comment: text, written_by, noted_at."""
+
+    @abstractmethod
+    def comments(self, worksheet_id: str) -> list[Row]:
+        """Comments in the order they came."""
 
 
 class DecisionRows(ABC):

@@ -13,8 +13,9 @@ from core.domain.forms import checked
 from core.domain.matrix import measured_cell
 from core.domain.recipe import canonical
 from core.errors import DecisionRefused
+from core.services.evidence import evidence_of
 from core.services.house import House
-from core.services.worksheets import evidence_of, get_worksheet, show_worksheet
+from core.services.worksheets import get_worksheet, show_worksheet
 
 NOT_SHOWN = (
     "One engine build on one box. No other speculation method was tried. Acceptance is an observation:"

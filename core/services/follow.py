@@ -104,7 +104,7 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox) -> bool:
     """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included."""
     run_id, came = run["run_id"], False
     seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
-    context = Context(run["spec"], seen, house.store.cells.servers(run_id))
+    context = Context(run["spec"], seen, house.store.cells.servers(run_id, purpose=None))
     offset, seq, sha = run["read_offset"], run["last_seq"], run["last_sha"]
     while data := box.read_events(run_id, offset):
         page = read_page(data, last_seq=seq, last_sha=sha)

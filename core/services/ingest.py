@@ -7,6 +7,7 @@ from typing import Any
 
 from core.domain.price import steps_taken
 from core.domain.recipe import digest, recipe_of
+from core.domain.sound import is_rate, rate_fault
 from core.formats import metrics, statistics, version
 from core.formats.load_log import read_placement
 from core.ports.store import Batch
@@ -40,6 +41,8 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
             _add_server(batch, context, body, logs.get(body["server"]))
         elif event["kind"] == "sample":
             batch.samples.append(sample_row(run_id, event, body, context.recipe_ids.get(body["server"], "")))
+        elif event["kind"] == "suite_run":
+            batch.suite_runs.append(suite_row(run_id, event, body))
     return batch
 
 
@@ -55,6 +58,7 @@ def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes
         asked=context.spec["asked"],
         n_max=start["n_max"],
         slots=start["c"],
+        synthetic=start.get("synthetic"),
     )
     recipe_id = digest(recipe)
     context.recipe_ids[number] = recipe_id
@@ -68,6 +72,7 @@ def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes
             "argv": start["argv"],
             "placement": placement,
             "load_s": body.get("load_s"),
+            "purpose": start.get("purpose") or "sweep",
         }
     )
 
@@ -119,6 +124,9 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
     drafted, accepted = (_sum(streams, "draft_n"), _sum(streams, "draft_n_accepted")) if body["n_max"] else (None, None)
     decode_tokens = int(predicted) - len(streams) if predicted else None
     prompt_n, prompt_ms = _sum(streams, "prompt_n"), _sum(streams, "prompt_ms")
+    status, reason = body["status"], body.get("reason") or ""
+    if status == "ok" and not is_rate(body["tok_s"]):
+        status, reason = "invalid", f"{rate_fault(body['tok_s'])}, yet the repetition was called ok"
     ttft = [stream["ttft_ms"] for stream in streams if stream.get("ttft_ms") is not None]
     return {
         "run_id": run_id,
@@ -131,10 +139,10 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
         "repetition": body["repetition"],
         "temperature": body["temperature"],
         "counted": body["counted"],
-        "kind": "real",
-        "status": body["status"],
-        "reason": body.get("reason") or "",
-        "tok_per_s": body["tok_s"],
+        "kind": "synthetic" if body.get("synthetic") else "real",
+        "status": status,
+        "reason": reason,
+        "tok_per_s": body["tok_s"] if is_rate(body["tok_s"]) else None,
         "client_tok_per_s": streams[0].get("client_tok_s") if len(streams) == 1 else None,
         "ttft_ms": sum(ttft) / len(ttft) if ttft else None,
         "prefill_tok_per_s": 1000.0 * prompt_n / prompt_ms if prompt_n and prompt_ms else None,
@@ -153,6 +161,12 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
         "noted_at": when(event),
         "provenance": "measured",
     }
+
+
+def suite_row(run_id: str, event: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """One run of a tool suite as a row; no score is None, never 0."""
+    names = ("suite", "n_max", "c", "run", "status", "reason", "score", "exit_code", "took_s", "output", "errors")
+    return {"run_id": run_id, "seq": event["seq"], **{name: body[name] for name in names}, "noted_at": when(event)}
 
 
 def draft_ms(body: dict[str, Any]) -> float | None:

@@ -21,6 +21,13 @@ _INSERT_SAMPLE = "INSERT OR IGNORE INTO samples ({}) VALUES ({})".format(  # noq
     ", ".join(_SAMPLE_COLUMNS), ", ".join("?" * len(_SAMPLE_COLUMNS))
 )
 
+_SUITE_COLUMNS = (
+    "run_id", "seq", "suite", "n_max", "c", "run", "status", "reason", "score", "exit_code", "took_s", "output", "errors", "noted_at",
+)  # fmt: skip
+_INSERT_SUITE_RUN = "INSERT OR IGNORE INTO suite_runs ({}) VALUES ({})".format(  # noqa: S608 (names from the closed list above)
+    ", ".join(_SUITE_COLUMNS), ", ".join("?" * len(_SUITE_COLUMNS))
+)
+
 
 def _decoded(row: Row, *columns: str) -> Row:
     return {**row, **{name: json.loads(row[name]) if row.get(name) is not None else None for name in columns}}
@@ -84,9 +91,12 @@ class DuckRuns(RunRows):
             for server in batch.servers:
                 argv, placement = json.dumps(server["argv"]), json.dumps(server["placement"])
                 values = [run_id, server["server"], server["n_max"], server["c"], server["recipe_id"], argv, placement, server["load_s"]]
-                cursor.execute("INSERT OR IGNORE INTO servers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+                values.append(server.get("purpose", "sweep"))
+                cursor.execute("INSERT OR IGNORE INTO servers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
             for sample in batch.samples:
                 cursor.execute(_INSERT_SAMPLE, [sample[name] for name in _SAMPLE_COLUMNS])
+            for row in batch.suite_runs:
+                cursor.execute(_INSERT_SUITE_RUN, [row[name] for name in _SUITE_COLUMNS])
             cursor.execute(
                 "UPDATE run_state SET read_offset = ?, last_seq = ?, last_sha = ? WHERE run_id = ?",
                 [batch.offset, batch.last_seq, batch.last_sha, run_id],

@@ -28,4 +28,6 @@ for sentence in remarks_of(house, "A"):
 if not lines:
     st.info("No measured prefill rate fits. Every bench run measures it along the way.")
     page_link("propose", "Propose a change and measure it")
-st.caption("Median over the counted warm repetitions; the band behind a point runs from the lowest to the highest. Prompts of a bench are short.")
+st.caption(
+    "Median over the counted warm repetitions; the band behind a point runs from the lowest to the highest. Prompts of a bench are short."
+)

@@ -37,7 +37,6 @@ def choose(known: dict[str, list[Any]], names: tuple[str, ...] = tuple(FILTERS))
     return chosen
 
 
-
 def _options(name: str, known: dict[str, list[Any]]) -> list[str]:
     if name == "provenance":
         return list(PROVENANCES)

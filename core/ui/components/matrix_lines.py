@@ -93,9 +93,9 @@ def cost_by_n(rows: list[Row]) -> list[Series]:
     lines = []
     for row in rows:
         points = [
-            (n, cell["step_in_h"], f"{row_title(row)}, n_max {n}: {plain(cell['step_in_h'])} plain steps")
+            (n, cell["price"]["step_in_h"], f"{row_title(row)}, n_max {n}: {plain(cell['price']['step_in_h'])} plain steps")
             for n, cell in steps(row)
-            if cell["step_in_h"]
+            if cell["price"] and cell["price"]["step_in_h"]
         ]
         lines += [_series(row, points)] if points else []
     return lines[:LINES_AT_ONCE]

@@ -32,8 +32,10 @@ def prefill_dots(lines: list[Row], reference: list[Row]) -> list[Dots]:
         if line["tok_s"] is not None
     ]  # fmt: skip
     published = [
-        Dots(one["label"], "transcribed, not measured here", sorted({one["low"], one["high"]}), "transcribed", f"{one['label']}: {one['words']} tok/s",
-             one["low"], one["high"])
+        Dots(
+            one["label"], "transcribed, not measured here", sorted({one["low"], one["high"]}), "transcribed",
+            f"{one['label']}: {one['words']} tok/s", one["low"], one["high"],
+        )
         for one in reference
     ]  # fmt: skip
     return own + published
@@ -42,7 +44,9 @@ def prefill_dots(lines: list[Row], reference: list[Row]) -> list[Dots]:
 def draw_prefill(lines: list[Row], reference: list[Row]) -> None:
     """Chart, then the figures."""
     figure = dots_figure(prefill_dots(lines, reference), x_title="prefill tok/s", dark=is_dark())
-    st.plotly_chart(figure, key="prefill-chart", config={"displayModeBar": False}, alt="Prefill tok/s by build; the table holds the figures.")
+    st.plotly_chart(
+        figure, key="prefill-chart", config={"displayModeBar": False}, alt="Prefill tok/s by build; the table holds the figures."
+    )
     if lines:
         st.dataframe(prefill_table(lines), hide_index=True, width="stretch", key="prefill-table")
 
