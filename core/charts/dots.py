@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
@@ -25,6 +26,13 @@ class Dots:
     high: float | None = None
 
 
+_LABEL_CHARS, _LABEL_LINES = 36, 3  # on a phone the points still have half of the width
+
+
+def _label(text: str) -> str:
+    return "<br>".join(escape(line) for line in wrap(text, _LABEL_CHARS, max_lines=_LABEL_LINES, placeholder=" …"))
+
+
 def dots_figure(sets: list[Dots], *, x_title: str, dark: bool) -> go.Figure:
     """Lines from top to bottom in the order given. The form of a point says where it comes from."""
     colors = palette(dark)
@@ -33,7 +41,7 @@ def dots_figure(sets: list[Dots], *, x_title: str, dark: bool) -> go.Figure:
     seen: set[str] = set()
     for one in sets:
         color = colors[names.index(one.series) % len(colors)]
-        label, shown = escape(one.label), {"color": color, "size": 12, "symbol": FORMS.get(one.provenance, "circle")}
+        label, shown = _label(one.label), {"color": color, "size": 12, "symbol": FORMS.get(one.provenance, "circle")}
         if one.low is not None and one.high is not None:
             line = {"color": color, "width": 9}
             ends = {"x": [one.low, one.high], "y": [label] * 2, "mode": "lines", "line": line, "opacity": 0.3}
@@ -55,13 +63,13 @@ def dots_figure(sets: list[Dots], *, x_title: str, dark: bool) -> go.Figure:
         seen.add(one.series)
     lines = len(dict.fromkeys(one.label for one in sets))
     layout = {
-        "height": 90 + 46 * lines,
+        "height": 90 + 58 * lines,
         "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
         "dragmode": False,
         "showlegend": True,
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
         "hovermode": "closest",
         "xaxis": {"title": {"text": x_title}, "zeroline": False, "fixedrange": True, "rangemode": "tozero"},
-        "yaxis": {"autorange": "reversed", "fixedrange": True, "automargin": True, "tickfont": {"size": 12}},
+        "yaxis": {"autorange": "reversed", "fixedrange": True, "automargin": True, "tickfont": {"size": 11}},
     }
     return go.Figure(data=traces, layout=layout)

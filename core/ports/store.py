@@ -115,6 +115,14 @@ class CellRows(ABC):
         """{run_id, n_max, c, reason} of arms of these runs whose stage failed."""
 
     @abstractmethod
+    def suite_scores(self, limit: int = 2000) -> list[Row]:
+        """Runs of tool suites of every run, newest first: {run_id, suite, n_max, c, status, reason, score, noted_at, box, model}."""
+
+    @abstractmethod
+    def drafting_arms(self) -> list[Row]:
+        """Recipes that ran with drafts: {run_id, box, model, context, artifact, draft_artifact, speculation}, each once a run."""
+
+    @abstractmethod
     def prefill(self, run_ids: list[str]) -> list[Row]:
         """{run_id, n_max, c, n, tok_s, tok_s_min, tok_s_max, ttft_ms} over the counted warm repetitions of these runs."""
 

@@ -69,6 +69,15 @@ WHERE kind = 'stage_done' AND run_id = ANY(?::VARCHAR[]) AND json_extract_string
 GROUP BY ALL
 """
 
+_DRAFTING_ARMS = """
+SELECT DISTINCT v.run_id, r.box_id AS box, json_extract_string(r.request, '$.model') AS model,
+       CAST(json_extract(q.body, '$.context') AS BIGINT) AS context,
+       json_extract_string(q.body, '$.artifact_sha256') AS artifact, json_extract_string(q.body, '$.draft_artifact') AS draft_artifact,
+       json_extract_string(q.body, '$.speculation') AS speculation
+FROM servers v JOIN runs r USING (run_id) JOIN recipes q USING (recipe_id)
+WHERE v.n_max > 0 AND v.purpose = 'sweep'
+  AND (v.run_id, v.n_max) IN (SELECT DISTINCT run_id, n_max FROM samples WHERE kind = 'real' AND status = 'ok')
+"""
 _PREFILL = """
 SELECT s.run_id, s.n_max, s.c, count(s.prefill_tok_per_s) AS n, median(s.prefill_tok_per_s) AS tok_s,
        min(s.prefill_tok_per_s) AS tok_s_min, max(s.prefill_tok_per_s) AS tok_s_max, median(s.ttft_ms) AS ttft_ms
@@ -117,6 +126,17 @@ class DuckCells(CellRows):
 
     def failed_stages(self, run_ids: list[str]) -> list[Row]:
         return self._db.rows(_FAILED_STAGES, [run_ids])
+
+    def suite_scores(self, limit: int = 2000) -> list[Row]:
+        return self._db.rows(
+            """SELECT u.run_id, u.suite, u.n_max, u.c, u.status, u.reason, u.score, u.noted_at, r.box_id AS box,
+                      json_extract_string(r.request, '$.model') AS model
+               FROM suite_runs u JOIN runs r USING (run_id) ORDER BY u.noted_at DESC, u.run_id, u.seq LIMIT ?""",
+            [limit],
+        )
+
+    def drafting_arms(self) -> list[Row]:
+        return self._db.rows(_DRAFTING_ARMS)
 
     def prefill(self, run_ids: list[str]) -> list[Row]:
         return self._db.rows(_PREFILL, [run_ids])
