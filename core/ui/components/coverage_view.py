@@ -17,8 +17,8 @@ from core.ui.components.links import receipt_url, run_link
 Row = dict[str, Any]
 MEASURED = "●"
 LEGEND = (
-    f"{MEASURED} measured · ◆ imported · □ transcribed · {STALE} measured, stale · {blank('not_run')} not run · {blank('failed')} failed · {blank('excluded')} excluded"
-    f" · {blank('invalid')} invalid"
+    f"{MEASURED} measured · ◆ imported · □ transcribed · {STALE} measured, stale · {blank('not_run')} not run ·"
+    f" {blank('failed')} failed · {blank('excluded')} excluded · {blank('invalid')} invalid"
 )
 
 

@@ -139,7 +139,7 @@ def cell_words(cell: dict[str, Any]) -> str:
         return f"{blank(cell['status'])} {BLANK_WORDS.get(cell['status'], 'not recorded')}{reason}"
     words = [f"{rate(cell['tok_s'])} tok/s"]
     if cell["tok_s_min"] is not None and cell["n"]:
-        words.append(f"{rate_range(cell['tok_s_min'], cell['tok_s_max'])} in {cell['n']}")
+        words.append(rate_range(cell["tok_s_min"], cell["tok_s_max"], cell["n"]))
     if cell["speedup"] is not None:
         accepted = share(cell["accept_share"], cell["accept_denominator"]) if cell["accept_share"] is not None else "—? not recorded"
         words += [f"{speedup(cell['speedup'])} {sign(cell['verdict'])}".strip(), f"acceptance {accepted}"]
