@@ -13,13 +13,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from core.domain.box import THIS_MACHINE
+from core.domain.event_lines import Page, read_page
 from core.domain.run import ACTIVE, CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, RUNNING, SweepRequest
 from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
-from core.services.journal import Page, read_page
 from core.services.specs import spec_of
 
 LOG_LIMIT = 64 << 20

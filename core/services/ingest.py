@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from core.domain.event_lines import Page, event_row, when
 from core.domain.price import steps_taken
 from core.domain.recipe import digest, recipe_of
 from core.domain.sound import is_rate, rate_fault
 from core.formats import metrics, statistics, version
 from core.formats.load_log import read_placement
 from core.ports.store import Batch
-from core.services.journal import Page, when
 
 PLACEMENT_IDENTITY = ("state", "layers_offloaded", "layers_total", "host_mib", "n_cpu_moe")
-ENVELOPE = ("seq", "kind", "wall", "mono_ns", "boot_id", "prev", "sha")
 
 
 class Context:
@@ -31,8 +30,9 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
     """The rows of one page. `logs`: load log by engine start, up to readiness; without one the placement is unknown."""
     batch = Batch(run_id, offset + page.consumed, page.last_seq, page.last_sha)
     for event in page.events:
-        body = {key: value for key, value in event.items() if key not in ENVELOPE}
-        batch.events.append({"seq": event["seq"], "kind": event["kind"], "noted_at": when(event), "body": body})
+        row = event_row(event)
+        body = row["body"]
+        batch.events.append(row)
         if event["kind"] == "preflight":
             context.preflight = body
         elif event["kind"] == "server_starting":

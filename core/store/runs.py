@@ -11,6 +11,8 @@ from core.store.database import Database
 
 _STATE_COLUMNS = ("state", "note", "problem", "unreachable_since", "reached_at", "cancel_by", "cancel_at", "ended_at")
 _SET = {name: "UPDATE run_state SET {} = ? WHERE run_id = ?".format(name) for name in _STATE_COLUMNS}  # noqa: S608 UP032 (closed list)
+_INSERT_EVENT = "INSERT OR IGNORE INTO run_events VALUES (?, ?, ?, ?, ?)"
+_PASSING = {"reached_at"}  # a look that found nothing new
 _SELECT = """SELECT r.*, s.* EXCLUDE (run_id), p.spec FROM runs r JOIN run_state s USING (run_id) LEFT JOIN run_specs p USING (run_id)"""
 _SAMPLE_COLUMNS = (
     "run_id", "seq", "server", "recipe_id", "stage", "n_max", "c", "repetition", "temperature", "counted", "kind", "status", "reason",
@@ -75,7 +77,7 @@ class DuckRuns(RunRows):
         unknown = set(columns) - set(_STATE_COLUMNS)
         if unknown:
             raise ValueError(f"not a state column: {sorted(unknown)}")
-        with self._db.tx() as cursor:
+        with self._db.tx(recorded=not set(columns) <= _PASSING) as cursor:
             for name, value in columns.items():
                 stored = json.dumps(value) if name == "problem" and value is not None else value
                 cursor.execute(_SET[name], [stored, run_id])
@@ -83,9 +85,13 @@ class DuckRuns(RunRows):
     def ingest(self, batch: Batch) -> None:
         run_id = batch.run_id
         with self._db.tx() as cursor:
-            for event in batch.events:
-                values = [run_id, event["seq"], event["kind"], event["noted_at"], json.dumps(event["body"])]
-                cursor.execute("INSERT OR IGNORE INTO run_events VALUES (?, ?, ?, ?, ?)", values)
+            known = cursor.execute("SELECT read_offset, last_seq, last_sha FROM run_state WHERE run_id = ?", [run_id]).fetchone()
+            if known is not None and known[0] >= batch.offset:
+                return  # somebody else took this page in meanwhile
+            start, seq, sha = known or (0, 0, "")
+            note = {"ledger": run_id, "from": start, "to": batch.offset, "seq": seq, "sha": sha}
+            events = [[run_id, event["seq"], event["kind"], event["noted_at"], json.dumps(event["body"])] for event in batch.events]
+            cursor.execute_from(note, [(_INSERT_EVENT, values) for values in events])
             for recipe_id, body in batch.recipes.items():
                 cursor.execute("INSERT OR IGNORE INTO recipes VALUES (?, ?)", [recipe_id, json.dumps(body)])
             for server in batch.servers:

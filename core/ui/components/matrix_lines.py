@@ -7,10 +7,19 @@ from typing import Any
 import streamlit as st
 
 from core.charts.lines import Series, line_figure
+<<<<<<< HEAD
 from core.charts.spill import Point, spill_figure
 from core.domain.matrix import SHOWN
 from core.ui.components.figures import cell_words, plain
+=======
+from core.charts.steps import StepLine, steps_figure
+from core.services.explain import points_of
+from core.services.house import House
+from core.ui.components.figures import cell_words
+>>>>>>> main
 from core.ui.components.grid import denominator, row_title
+from core.ui.components.receipt_curves import spoken as step_words
+from core.ui.components.receipt_curves import step_line
 from core.ui.components.theme import is_dark
 
 Row = dict[str, Any]
@@ -34,8 +43,23 @@ def draw_lines(rows: list[Row]) -> None:
         few = f" The first {LINES_AT_ONCE} rows with acceptance." if len(series) == LINES_AT_ONCE else ""
         st.caption(f"A share falls with n_max by arithmetic: never rank n_max by it.{few} Denominators here: {'; '.join(sorted(found))}.")
     with cost:
+<<<<<<< HEAD
         _draw(cost_by_n(rows), "D + V, in plain steps H", key="lines-cost", even=1.0)
         st.caption("What one speculative step costs, counted in plain steps. Only where acceptance was recorded.")
+=======
+        draw_costs(rows)
+
+
+def draw_costs(rows: list[Row]) -> None:
+    """Step cost against n_max of all rows shown, each with its slope."""
+    lines = cost_lines(rows)
+    if not lines:
+        st.text("Nothing to draw yet: a row needs a baseline and one n_max with recorded acceptance.")
+        return
+    spoken = "; ".join(step_words(line) for line in lines[:LINES_AT_ONCE])
+    st.plotly_chart(steps_figure(lines, dark=is_dark()), key="lines-cost", config={"displayModeBar": False}, alt=spoken)
+    st.caption("What one speculative step costs, counted in plain steps, and what one draft token more adds: the slope.")
+>>>>>>> main
 
 
 def _draw_spill(rows: list[Row]) -> None:
@@ -88,6 +112,7 @@ def accept_by_n(rows: list[Row]) -> list[Series]:
     return [_series(row, points) for row, points in found if any(y is not None for _, y, _ in points)][:LINES_AT_ONCE]
 
 
+<<<<<<< HEAD
 def cost_by_n(rows: list[Row]) -> list[Series]:
     """One line a row, from each cell's own price."""
     lines = []
@@ -99,6 +124,20 @@ def cost_by_n(rows: list[Row]) -> list[Series]:
         ]
         lines += [_series(row, points)] if points else []
     return lines[:LINES_AT_ONCE]
+=======
+def cost_lines(rows: list[Row]) -> list[StepLine]:
+    """One line per row, from the prices its cells carry: nothing is asked again."""
+    found = []
+    for row in rows:
+        priced = {int(name): cell for name, cell in row["cells"].items() if name != "off" and cell["price"]}
+        line = step_line(row_title(row), points_of(priced), next((cell["price"]["h_ms"] for cell in priced.values()), 1.0))
+        found += [line] if line else []
+    return found
+
+
+def _has(row: Row, key: str) -> bool:
+    return any(cell[key] is not None for _, cell in _steps(row))
+>>>>>>> main
 
 
 def _series(row: Row, points: list[tuple[int, Any, str]]) -> Series:
