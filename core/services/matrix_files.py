@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 
+from core.domain.spreadsheet import csv_bytes
+
 Row = dict[str, Any]
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _KEYS = ("model", "box", "build", "context", "workload", "c", "provenance", "run_id", "at")
 _VALUES = (
     "status", "tok_s", "tok_s_min", "tok_s_max", "n", "speedup", "accept_share", "accept_denominator", "verdict", "source", "cell_id",
@@ -20,11 +19,6 @@ _VALUES = (
 COLUMNS = (*_KEYS, "spill", "spill_layers", "host_share", "stale", "n_max", *_VALUES)
 _WHOLE = ("context", "c", "spill_layers", "n")
 _REAL = ("host_share", "tok_s", "tok_s_min", "tok_s_max", "speedup", "accept_share")
-
-
-def neutral(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay numbers."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
 
 
 def lines_of(rows: list[Row]) -> list[Row]:
@@ -46,11 +40,7 @@ def lines_of(rows: list[Row]) -> list[Row]:
 
 def csv_of(rows: list[Row]) -> bytes:
     """Figures as numbers with every digit, an unknown as an empty field, formulas put out of action."""
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS)
-    writer.writeheader()
-    writer.writerows({name: neutral(value) for name, value in line.items()} for line in lines_of(rows))
-    return out.getvalue().encode("utf-8")
+    return csv_bytes(COLUMNS, ([line[name] for name in COLUMNS] for line in lines_of(rows)))
 
 
 def parquet_of(rows: list[Row]) -> bytes:

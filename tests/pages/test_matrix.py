@@ -8,15 +8,10 @@ import re
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from core.domain.spreadsheet import neutral
 from core.services.house import House
 from core.services.matrix import matrix_rows
 from core.ui.components.figures import LEGEND
-<<<<<<< HEAD
 from core.ui.components.grid import ROWS_AT_ONCE
-=======
-from core.ui.components.grid import csv_of, tied_with_best
->>>>>>> main
 from tests.fakes.measured_run import write_run
 from tests.pages.conftest import OpenPage, cells, words
 

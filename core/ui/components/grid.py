@@ -9,30 +9,17 @@ import pandas as pd
 import streamlit as st
 
 from core.charts.matrix import Band, Tile, matrix_figure
-<<<<<<< HEAD
 from core.domain.matrix import COLUMNS, losing_why, not_run
-from core.services.matrix_files import neutral
 from core.ui.components.figures import STALE, cell_lines, cell_words, literal, rate_range, sign, speedup
 from core.ui.components.links import go, receipt_url, run_url
-=======
-from core.domain.matrix import COLUMNS
-from core.domain.spreadsheet import neutral
-from core.domain.stats import MIN_GAIN
-from core.ui.components.figures import blank, cell_lines, cell_words, literal, sign, speedup
-from core.ui.components.links import go, receipt_link, run_link
->>>>>>> main
 from core.ui.components.theme import is_dark
 from core.ui.state import CELL
 
-__all__ = ["neutral"]  # other tables neutralise their texts the same way
 Row = dict[str, Any]
 SUPERSCRIPTS = "¹²³⁴⁵⁶⁷⁸⁹"
 ROWS_AT_ONCE = 25
-<<<<<<< HEAD
 WIDEST_PX = 4000  # a fixed width above any screen: the table fills its place, scrolls sideways, and its first column stays
 _HEADER_CHARS = 130
-=======
->>>>>>> main
 
 
 def denominator(text: str | None) -> str:
@@ -166,7 +153,6 @@ def _linked(cell: Row) -> str:
     return f"[{words}]({receipt_url(cell['cell_id'])})" if cell["cell_id"] else words
 
 
-<<<<<<< HEAD
 def _linked_run(row: Row) -> str:
     words = " · ".join(part for part in (row_below(row), stale_words(row)) if part)
     return f"[{literal(words)}]({run_url(row['run_id'])})" if row["run_id"] else literal(words)
@@ -180,8 +166,6 @@ def _why(row: Row) -> str:
     return "; ".join([row["why"], *more, *([f"{what}: {', '.join(blanks)}"] if blanks else [])])
 
 
-=======
->>>>>>> main
 def best_words(row: Row) -> tuple[str, str | None]:
     """A row's best in a few words with the id of its cell: “26.3 tok/s · 1.18× ▲ at n_max 1”."""
     best = row["best"]

@@ -7,16 +7,11 @@ from typing import Any
 import streamlit as st
 
 from core.charts.lines import Series, line_figure
-<<<<<<< HEAD
 from core.charts.spill import Point, spill_figure
-from core.domain.matrix import SHOWN
-from core.ui.components.figures import cell_words, plain
-=======
 from core.charts.steps import StepLine, steps_figure
+from core.domain.matrix import SHOWN
 from core.services.explain import points_of
-from core.services.house import House
 from core.ui.components.figures import cell_words
->>>>>>> main
 from core.ui.components.grid import denominator, row_title
 from core.ui.components.receipt_curves import spoken as step_words
 from core.ui.components.receipt_curves import step_line
@@ -43,10 +38,6 @@ def draw_lines(rows: list[Row]) -> None:
         few = f" The first {LINES_AT_ONCE} rows with acceptance." if len(series) == LINES_AT_ONCE else ""
         st.caption(f"A share falls with n_max by arithmetic: never rank n_max by it.{few} Denominators here: {'; '.join(sorted(found))}.")
     with cost:
-<<<<<<< HEAD
-        _draw(cost_by_n(rows), "D + V, in plain steps H", key="lines-cost", even=1.0)
-        st.caption("What one speculative step costs, counted in plain steps. Only where acceptance was recorded.")
-=======
         draw_costs(rows)
 
 
@@ -59,7 +50,6 @@ def draw_costs(rows: list[Row]) -> None:
     spoken = "; ".join(step_words(line) for line in lines[:LINES_AT_ONCE])
     st.plotly_chart(steps_figure(lines, dark=is_dark()), key="lines-cost", config={"displayModeBar": False}, alt=spoken)
     st.caption("What one speculative step costs, counted in plain steps, and what one draft token more adds: the slope.")
->>>>>>> main
 
 
 def _draw_spill(rows: list[Row]) -> None:
@@ -112,19 +102,6 @@ def accept_by_n(rows: list[Row]) -> list[Series]:
     return [_series(row, points) for row, points in found if any(y is not None for _, y, _ in points)][:LINES_AT_ONCE]
 
 
-<<<<<<< HEAD
-def cost_by_n(rows: list[Row]) -> list[Series]:
-    """One line a row, from each cell's own price."""
-    lines = []
-    for row in rows:
-        points = [
-            (n, cell["price"]["step_in_h"], f"{row_title(row)}, n_max {n}: {plain(cell['price']['step_in_h'])} plain steps")
-            for n, cell in steps(row)
-            if cell["price"] and cell["price"]["step_in_h"]
-        ]
-        lines += [_series(row, points)] if points else []
-    return lines[:LINES_AT_ONCE]
-=======
 def cost_lines(rows: list[Row]) -> list[StepLine]:
     """One line per row, from the prices its cells carry: nothing is asked again."""
     found = []
@@ -133,11 +110,6 @@ def cost_lines(rows: list[Row]) -> list[StepLine]:
         line = step_line(row_title(row), points_of(priced), next((cell["price"]["h_ms"] for cell in priced.values()), 1.0))
         found += [line] if line else []
     return found
-
-
-def _has(row: Row, key: str) -> bool:
-    return any(cell[key] is not None for _, cell in _steps(row))
->>>>>>> main
 
 
 def _series(row: Row, points: list[tuple[int, Any, str]]) -> Series:

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.charts.dots import Dots, dots_figure
-from core.services.matrix_files import neutral
+from core.domain.spreadsheet import neutral
 from core.ui.components.figures import NOT_RECORDED, ms, rate, rate_range, speedup
 from core.ui.components.grid import row_title
 from core.ui.components.theme import is_dark

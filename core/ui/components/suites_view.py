@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.charts.dots import Dots, dots_figure
-from core.services.matrix_files import neutral
+from core.domain.spreadsheet import neutral
 from core.ui.components.figures import NOT_APPLICABLE, literal
 from core.ui.components.links import run_link, worksheet_link
 from core.ui.components.theme import is_dark
