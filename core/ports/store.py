@@ -115,6 +115,10 @@ class CellRows(ABC):
         """Every real cell with its run's request, state, server placement and recipe: one query."""
 
     @abstractmethod
+    def revision(self) -> int:
+        """A number that changes with every write of this process, the only one that writes: the same number, the same rows."""
+
+    @abstractmethod
     def row_heads(self) -> list[Row]:
         """One line a measured row of the matrix, newest run first: the newest complete run (else the newest that ended) of each model,
         box, engine, build, placement, workload, context and concurrency, and what ran newest on that box: engine, driver, artifact."""

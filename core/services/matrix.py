@@ -40,15 +40,9 @@ def fitting(house: House, heads: list[Head], *, sort: str = SORTS[0], **wanted: 
 
 
 def rows_of(house: House, heads: list[Head]) -> list[dict[str, Any]]:
-    """Rows of these heads. The figures of all measured ones come in one question."""
+    """Rows of these heads. The figures of all measured ones come in one question, kept until something is written."""
     run_ids = sorted({head["run_id"] for head in heads if head["run_id"]})
-    arms: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for cell in house.store.cells.of_runs(run_ids) if run_ids else []:
-        arms.setdefault((cell["run_id"], cell["c"]), []).append(cell)
-    failed: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for stage in house.store.cells.failed_stages(run_ids) if run_ids else []:
-        failed.setdefault((stage["run_id"], stage["c"]), []).append(stage)
-    drifted = house.store.cells.drifted(run_ids) if run_ids else set()
+    arms, failed, drifted = house.keep("figures", run_ids, lambda: _figures(house, run_ids)) if run_ids else ({}, {}, set())
     rows = []
     for head in heads:
         if head["provenance"] == "measured":
@@ -57,6 +51,17 @@ def rows_of(house: House, heads: list[Head]) -> list[dict[str, Any]]:
         else:
             rows.append(_imported_row(head) if head["provenance"] == "imported" else _published_row(head))
     return rows
+
+
+def _figures(house: House, run_ids: list[str]) -> tuple[dict[Any, list[Any]], dict[Any, list[Any]], set[str]]:
+    """(cells by run and c, failed stages by run and c, runs that drifted)."""
+    arms: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for cell in house.store.cells.of_runs(run_ids):
+        arms.setdefault((cell["run_id"], cell["c"]), []).append(cell)
+    failed: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for stage in house.store.cells.failed_stages(run_ids):
+        failed.setdefault((stage["run_id"], stage["c"]), []).append(stage)
+    return arms, failed, house.store.cells.drifted(run_ids)
 
 
 def _row(head: Head, cells: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -16,8 +16,12 @@ KNOWN = ("model", "build", "box", "workload", "context", "c", "provenance")
 
 
 def all_heads(house: House) -> list[Head]:
-    """Every row's head: measured first (newest run first), then imported ones, then published ones. `source` holds what it is made of."""
-    return _measured(house) + _imported(house) + _published(house)
+    """Every row's head: measured first (newest run first), then imported ones, then published ones. `source` holds what it is made of.
+
+    Kept until something is written or the day turns, so that a click on a filter asks the database nothing. Read-only.
+    """
+    made: list[Head] = house.keep("heads", house.clock.now().date(), lambda: _measured(house) + _imported(house) + _published(house))
+    return made
 
 
 def chosen_heads(heads: list[Head], wanted: MatrixFilter, sort: str, now: datetime) -> list[Head]:

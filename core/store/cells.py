@@ -121,6 +121,9 @@ class DuckCells(CellRows):
             for row in rows
         ]
 
+    def revision(self) -> int:
+        return self._db.writes
+
     def row_heads(self) -> list[Row]:
         return self._db.rows(_ROW_HEADS)
 

@@ -137,6 +137,6 @@ def test_matrix_and_receipt_carry_the_mark(open_page: OpenPage, house: House) ->
     assert "(D + V) ÷ a = 8.1 ms  <  13.7 ms = H" in said and "no keep can rest on it" in said
     assert "This is the baseline" in words(open_page("receipt", cell=f"imported~{digest}~0"))
     at = open_page("price", cell=f"imported~{digest}~1")
-    assert not at.exception and round(at.session_state["price-base"], 1) == 72.9
+    assert not at.exception and round(float(at.session_state["price-h"]), 1) == 13.7
     at = open_page("home")
     assert not at.exception

@@ -28,17 +28,25 @@ OBSERVATION = (
 
 def draw_lines(rows: list[Row]) -> None:
     """Speed-up against spill · acceptance against n · step cost against n, for the rows shown."""
-    spill, accept, cost = st.tabs(["Speed-up against spill", "Acceptance against n_max", "Step cost against n_max"])
+    names = ["Speed-up against spill", "Acceptance against n_max", "Step cost against n_max"]
+    spill, accept, cost = st.tabs(names, key="curves", bind="query-params")
     with spill:
-        _draw_spill(rows)
+        if spill.open:
+            _draw_spill(rows)
     with accept:
-        series = accept_by_n(rows)
-        _draw(series, "accepted share", key="lines-accept", percent=True)
-        found = {denominator(c["accept_denominator"]) for row in rows for _, c in steps(row) if c["accept_denominator"]}
-        few = f" The first {LINES_AT_ONCE} rows with acceptance." if len(series) == LINES_AT_ONCE else ""
-        st.caption(f"A share falls with n_max by arithmetic: never rank n_max by it.{few} Denominators here: {'; '.join(sorted(found))}.")
+        if accept.open:
+            _draw_accept(rows)
     with cost:
-        draw_costs(rows)
+        if cost.open:
+            draw_costs(rows)
+
+
+def _draw_accept(rows: list[Row]) -> None:
+    series = accept_by_n(rows)
+    _draw(series, "accepted share", key="lines-accept", percent=True)
+    found = {denominator(c["accept_denominator"]) for row in rows for _, c in steps(row) if c["accept_denominator"]}
+    few = f" The first {LINES_AT_ONCE} rows with acceptance." if len(series) == LINES_AT_ONCE else ""
+    st.caption(f"A share falls with n_max by arithmetic: never rank n_max by it.{few} Denominators here: {'; '.join(sorted(found))}.")
 
 
 def draw_costs(rows: list[Row]) -> None:
