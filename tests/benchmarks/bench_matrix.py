@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,21 +21,21 @@ from core.ui.menu import entry
 from core.ui.state import PERSON, SERVER_START
 from tests.fakes.measured_run import write_run
 
-ROWS, RUNS_A_ROW = 5_000, 7  # 35,000 runs of four arms with eight repetitions: 1.1 million samples
+ROWS, RUNS_A_ROW = 5_000, 5  # 25,000 runs of four arms, cold and closing repetitions included: 1.1 million samples
 SERVICE_LIMIT, PAGE_LIMIT = 1.5, 4.0
 _COPY = "SELECT s.* REPLACE (md5(CAST(i AS VARCHAR)) AS run_id{}) FROM (SELECT * FROM {} WHERE run_id = ?) s, range(?) t(i)"
 _RUN = ", json_merge_patch(request, json_object('model', 'model ' || i % {})) AS request, created_at - to_seconds(i * 60) AS created_at"
 
 
-def median_ms(work: Callable[[], object], times: int = 9) -> float:
-    """Median wall time of a call, ms, after one that does not count."""
+def least_ms(work: Callable[[], object], times: int = 9) -> float:
+    """Least wall time of a call, ms, after one that does not count: what other programs on the machine add is no property of it."""
     work()
     found = []
     for _ in range(times):
         start = time.perf_counter()
         work()
         found.append(1000 * (time.perf_counter() - start))
-    return statistics.median(found)
+    return min(found)
 
 
 def fill(services: Services, rows: int, runs: int) -> int:
@@ -52,7 +51,8 @@ def fill(services: Services, rows: int, runs: int) -> int:
 
 
 def first_page(services: Services) -> list[dict[str, object]]:
-    """What one opening of the matrix asks for."""
+    """What the first opening of the matrix after a write asks for: nothing is kept from before."""
+    services.house.kept.clear()
     heads = all_heads(services.house)
     known_values(heads)
     return rows_of(services.house, fitting(services.house, heads)[:ROWS_AT_ONCE])
@@ -85,8 +85,8 @@ def bare(services: Services, asked: list[tuple[str, list[object]]]) -> None:
 def service_bench(services: Services) -> None:
     """Service against its own SQL."""
     asked = statements(services, lambda: first_page(services))
-    sql, service = median_ms(lambda: bare(services, asked)), median_ms(lambda: first_page(services))
-    slow = max((median_ms(lambda one=one: bare(services, [one]), 3), " ".join(one[0].split())[:60]) for one in asked)
+    sql, service = least_ms(lambda: bare(services, asked)), least_ms(lambda: first_page(services))
+    slow = max((least_ms(lambda one=one: bare(services, [one]), 3), " ".join(one[0].split())[:60]) for one in asked)
     print(
         f"service {service:.0f} ms, its {len(asked)} SQL statements alone {sql:.0f} ms: ratio {service / sql:.2f} (limit {SERVICE_LIMIT})"
     )
@@ -113,16 +113,21 @@ def page_bench(services: Services) -> None:
     shell.session_state[PERSON], shell.session_state[SERVER_START] = "", "bench"
     shell.run()
     shell.switch_page(entry("matrix").path)
-    page = median_ms(shell.run)
+    page = least_ms(shell.run)
     assert not shell.exception
     plain = AppTest.from_function(static_page, default_timeout=120)
     plain.session_state["bench-table"] = pd.DataFrame(frame)
-    static = median_ms(plain.run)
+    static = least_ms(plain.run)
     assert not plain.exception
-    print(
-        f"page {page:.0f} ms, static table of {len(frame)} × {len(frame.columns)} {static:.0f} ms: ratio {page / static:.1f} (limit {PAGE_LIMIT})"
-    )
+    shape = f"{len(frame)} × {len(frame.columns)}"
+    print(f"page {page:.0f} ms, static table of {shape} {static:.0f} ms: ratio {page / static:.1f} (limit {PAGE_LIMIT})")
     print("  " + ("ok" if page / static <= PAGE_LIMIT else "MISSED"))
+
+
+def both(services: Services) -> None:
+    """One filled store serves both."""
+    service_bench(services)
+    page_bench(services)
 
 
 def with_store(rows: int, runs: int, work: Callable[[Services], None]) -> None:
@@ -138,9 +143,7 @@ def with_store(rows: int, runs: int, work: Callable[[Services], None]) -> None:
 
 def main() -> None:
     """Prints the figures."""
-    with_store(ROWS, RUNS_A_ROW, service_bench)
-    with_store(ROWS_AT_ONCE - 5, 1, page_bench)
-    with_store(ROWS, RUNS_A_ROW, page_bench)
+    with_store(ROWS, RUNS_A_ROW, both)
 
 
 if __name__ == "__main__":
