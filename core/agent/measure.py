@@ -98,7 +98,7 @@ class Meter:
         return "\n".join([line for line in lines if "spec_decode" in line and not line.startswith("#")][:_METRIC_LINES])
 
     def _read_statistics(self, log_before: int, answers: int) -> None:
-        """One line an answer. The line can come a moment after the reply. An engine that prints none after its first request is not waited for again."""
+        """One line an answer. It can come a moment late. An engine that prints none after its first request is not waited for again."""
         log = self._engine.log
         if log is None:
             return
