@@ -166,12 +166,15 @@ def _added(raw: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _prompts(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    prompts = [{"id": str(p["id"]), "text": str(p.get("text", "")), "turns": _turns(p), "sha256": str(p.get("sha256", ""))} for p in raw]
-    _need(bool(prompts), "The prompt set is empty.")
-    for item in prompts:
-        real = hashlib.sha256((item["text"] or TURN_SEPARATOR.join(item["turns"])).encode("utf-8")).hexdigest()
-        _need(item["sha256"] in ("", real), "Prompt %s is not the one its hash names." % item["id"][:60])
-    return prompts
+    _need(bool(raw), "The prompt set is empty.")
+    return [_prompt(item) for item in raw]
+
+
+def _prompt(raw: dict[str, Any]) -> dict[str, Any]:
+    name, text, turns, sha = str(raw["id"]), str(raw.get("text", "")), _turns(raw), str(raw.get("sha256", ""))
+    real = hashlib.sha256((text or TURN_SEPARATOR.join(turns)).encode("utf-8")).hexdigest()
+    _need(sha in ("", real), "Prompt %s is not the one its hash names." % name[:60])
+    return {"id": name, "text": text, "turns": turns, "sha256": sha}
 
 
 def _turns(raw: dict[str, Any]) -> list[str]:

@@ -69,18 +69,19 @@ def together(turns: Sequence[dict[str, Any]], arrivals: Sequence[list[int]]) -> 
     answer["slot"] = last["slot"] if len({turn["slot"] for turn in turns}) == 1 else None
     spans = [(turn["last_ns"] - turn["first_ns"]) / 1e9 for turn in turns if turn["first_ns"] is not None]
     count = (answer["timings"] or {}).get("predicted_n")
-    whole = isinstance(count, int) and len(spans) == len(turns)
-    answer["client_tok_s"] = (count - 1) / sum(spans) if whole and sum(spans) > 0 else None
-    answer["tokens_per_event"] = (count - 1 + len(turns)) / answer["events"] if whole and answer["events"] else None
+    answer["client_tok_s"] = answer["tokens_per_event"] = None
+    if isinstance(count, int) and len(spans) == len(turns):
+        answer["client_tok_s"] = (count - 1) / sum(spans) if sum(spans) > 0 else None
+        answer["tokens_per_event"] = (count - 1 + len(turns)) / answer["events"] if answer["events"] else None
     return answer
 
 
 def _timings(turns: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     added = {key: _sum(turn.get(key) for turn in turns) for key in _SUMMED if any(key in turn for turn in turns)}
-    counts = [turn.get("predicted_n") for turn in turns]
-    if not all(isinstance(count, int) for count in counts):
+    counts = [count for count in (turn.get("predicted_n") for turn in turns) if isinstance(count, int)]
+    if len(counts) < len(turns):
         return None
-    return dict(added, predicted_n=sum(count - 1 for count in counts) + 1)  # type: ignore[operator]
+    return dict(added, predicted_n=sum(counts) - len(counts) + 1)
 
 
 def _sum(values: Any) -> Any:
