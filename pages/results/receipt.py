@@ -48,9 +48,9 @@ with st.container(border=True):
     samples_table(view)
     downloads(view, explained)
 with st.container(border=True):
-    curves(view)
+    curves(house, view)
     projection(explained["projection"], explained["positions"])
-behind(house, view, explained)
+behind(house, view)
 with st.container(border=True):
     st.markdown("**What this does not show**")
     part.not_shown(view)

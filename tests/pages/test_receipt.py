@@ -93,12 +93,9 @@ def test_raw_log_is_literal_searched_and_paged(open_page: OpenPage, house: House
     assert not at.exception and "0 of 3 lines hold it" in words(at)
 
 
-def test_residuals_say_which_of_the_two_is_shown(open_page: OpenPage, house: House) -> None:
-    lines = rows_of(tab(open_page, f"{write_run(house)}-1-1", "Gates and residuals"))
-    assert lines["books: engine's counts against the client's clock"] == "1.0% apart: agree"
-    assert lines["forecast: V of its own run against V here"].startswith("—? not recorded")
-    lines = rows_of(tab(open_page, f"{write_run(house, production={0: [80.0] * 3, 1: [90.0] * 3})}-1-4", "Gates and residuals"))
-    assert "several streams" in lines["books: engine's counts against the client's clock"]
+def test_telemetry_is_not_recorded_until_the_box_tells_it(open_page: OpenPage, house: House) -> None:
+    at = tab(open_page, f"{write_run(house)}-1-1", "Telemetry")
+    assert not at.exception and "—? Temperature, clocks and power were not recorded for this cell." in words(at)
 
 
 def test_diagnosis_failure_modes_projection_and_next_cell(open_page: OpenPage, house: House) -> None:
