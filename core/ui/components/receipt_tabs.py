@@ -53,6 +53,7 @@ def telemetry(view: View) -> None:
         telemetry_figure(traces, dark=is_dark()), key="receipt-telemetry", config={"displayModeBar": False}, alt=", ".join(series)
     )
     reasons = throttled(arm_samples(view))
-    st.caption(
-        {None: "Throttling was not read.", (): "Nothing throttled."}.get(reasons, "") or literal(f"Throttled: {', '.join(reasons or ())}.")
-    )
+    if reasons:
+        st.caption(literal(f"Throttled: {', '.join(reasons)}."))
+    else:
+        st.caption("Throttling was not read." if reasons is None else "Nothing throttled.")
