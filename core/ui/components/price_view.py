@@ -59,7 +59,6 @@ def figures(ledger: Ledger) -> None:
     step = f"{ms(ledger.step_ms)} ms" if ledger.step_ms is not None else f"≤ {ms(ledger.step_ms_max)} ms"
     shown = {
         "Speed-up": f"{speedup(ledger.speedup)} {sign(ledger.verdict)}",
-        "H, a plain step": f"{ms(ledger.h_ms)} ms",
         "D + V, a speculative step": step,
         "a, tokens per step": a_words(ledger),
         "Acceptance needed": needed_words(ledger),

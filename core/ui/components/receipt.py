@@ -52,7 +52,7 @@ def headline(view: View, ledger: Ledger | None) -> None:
             run_link(view["run"]["run_id"], f"run {short(view['run']['run_id'])} ↗")
     if ledger and price:
         st.subheader(ledger.sentence, anchor=False)
-        st.text(price["note"])
+        st.caption(price["note"])
     else:
         st.text(_why_no_price(view))
     for fault in cell["faults"]:
