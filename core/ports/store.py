@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from core.domain.box import Box
+from core.ports.doors import AuditRows, PeopleRows, TokenRows
 
 Row = dict[str, Any]
 
@@ -40,6 +41,14 @@ class BoxRows(ABC):
     @abstractmethod
     def all(self) -> list[Box]:
         """Every box by name, this machine first."""
+
+    @abstractmethod
+    def remove(self, box_id: str, *, who: str, at: datetime) -> None:
+        """Takes a box off the list; its versions and checks stay."""
+
+    @abstractmethod
+    def versions(self, box_id: str) -> list[Row]:
+        """Every registration of a box, newest first: {who, noted_at, box}; `box` is None where it was removed."""
 
     @abstractmethod
     def add_check(self, box_id: str, report: dict[str, Any], *, ok: bool, at: datetime) -> None:
@@ -228,7 +237,7 @@ class DecisionRows(ABC):
 
 @dataclass(frozen=True)
 class Store:
-    """The seven groups over one database."""
+    """The ten groups over one database."""
 
     boxes: BoxRows
     runs: RunRows
@@ -237,3 +246,6 @@ class Store:
     imports: ImportRows
     worksheets: WorksheetRows
     decisions: DecisionRows
+    people: PeopleRows
+    tokens: TokenRows
+    audit: AuditRows
