@@ -35,8 +35,11 @@ def price_card(view: View, ledger: Ledger | None) -> None:
             ("acceptance needed to break even", needed_words(ledger)),
             ("acceptance got, of n_max a step", got_words(ledger)),
             ("can a better draft win here?", can_win_words(ledger)),
-            ("one position more", marginal_words(ledger.marginal)),
-            ("reject cost, at most", f"{ms(ledger.reject_cost_ms)} ms a token" if ledger.reject_cost_ms is not None else NOT_RECORDED),
+            ("marginal token", marginal_words(ledger.marginal)),
+            (
+                "reject cost, an upper bound",
+                f"at most {ms(ledger.reject_cost_ms)} ms a token" if ledger.reject_cost_ms is not None else NOT_RECORDED,
+            ),
         ]
     )
     inequality(ledger.per_token_ms, ledger.h_ms)
