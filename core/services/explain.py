@@ -15,7 +15,7 @@ from core.domain.price import Price
 from core.domain.price_tag import Tag, held_mib, price_tag
 from core.domain.projection import Projected, expected_a, order_to_measure, positions_fault, project
 from core.domain.telemetry_view import first_last, readings_of, throttled
-from core.services.forecast import cost_lines
+from core.services.forecast import cost_lines, residuals
 from core.services.house import House
 from core.services.next_cells import facts_of_receipt
 
@@ -23,7 +23,7 @@ View = dict[str, Any]
 
 
 def explain(house: House, view: View) -> View:
-    """{ledger, tags, findings, failure_modes, projection, positions, advice} of a receipt; None or empty where it cannot be told."""
+    """{ledger, tags, findings, failure_modes, projection, positions, advice, residuals}; None or empty where it cannot be told."""
     price = price_of(view)
     ledger = ledger_of_view(view) if price else None
     sight = sight_of(house, view, ledger)
@@ -37,6 +37,7 @@ def explain(house: House, view: View) -> View:
         "positions": positions,
         "projection": projected,
         "advice": advice_of(view, projected),
+        "residuals": residuals(house, view["run"]["run_id"], view["n_max"], view["c"]) if view["kind"] == "measured" else None,
     }
 
 
