@@ -156,8 +156,6 @@ def kind_of_speed(sight: Sight) -> Finding:
     if sight.production is None:
         evidence = f"n_max {sight.n_max} was not measured at the production concurrency."
         return Finding("speed", title, NOT_RECORDED, evidence, "Measure it and the baseline there.")
-            "Measure it and the baseline there.",
-        )
     return Finding("speed", title, RULED_OUT, f"The verdict at c={sight.production_c} is the same: {sight.production.replace('-', ' ')}.")
 
 
