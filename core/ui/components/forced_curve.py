@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.charts.gain import GainLine, gain_figure
-from core.services.forecast import speedup_curve
+from core.services.forecast import cost_lines, speedup_curve
 from core.services.house import House
 from core.ui.components.figures import plain, speedup
 from core.ui.components.theme import is_dark
@@ -24,6 +24,11 @@ def forced_curve(house: House, run_id: str, *, key: str) -> bool:
     for one in curve["lines"]:
         st.text(says(one))
     return True
+
+
+def has_pass(house: House, run_id: str) -> bool:
+    """Whether the run holds a forced-acceptance pass with at least one cost line."""
+    return bool(cost_lines(house, run_id))
 
 
 def _line(one: dict[str, Any]) -> GainLine:
