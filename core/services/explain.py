@@ -70,7 +70,8 @@ def points_of(row: dict[int, View]) -> list[Point]:
 
 def positions_of(view: View) -> list[float]:
     """P_i of the cell over its counted repetitions, as the engine counted them; empty where it printed none or they cannot be."""
-    shares = [row["per_position"] for row in view["samples"] if row["counted"] and row["status"] == "ok" and row["per_position"]]
+    rows = [row for row in view["samples"] if row["counted"] and row["status"] == "ok" and not row["excluded_reason"]]
+    shares = [row["per_position"] for row in rows if row["per_position"]]
     found = [sum(column) / len(shares) for column in zip(*shares, strict=False)] if shares else []
     return [] if positions_fault(found) else found
 

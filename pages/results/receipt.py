@@ -56,5 +56,6 @@ behind(house, view)
 with st.container(border=True):
     st.markdown("**What this does not show**")
     part.not_shown(view)
-computed("inequality", "a", *(["published_a"] if view["kind"] == "published" else []), "h", "step", "break_even", "split", "noise")
+of_source = ["published_a"] if view["kind"] == "published" else []
+computed("inequality", "a", *of_source, "h", "step", "break_even", "split", "marginal", "reject", "projection", "noise")
 part.onward(view)
