@@ -8,7 +8,6 @@ from core.services.explain import explain
 from core.services.receipts import receipt
 from core.ui.components import receipt as part
 from core.ui.components.cell_notes import cell_notes
-from core.ui.components.computed import computed
 from core.ui.components.diagnosis_card import diagnosis, next_best, projection
 from core.ui.components.links import page_link
 from core.ui.components.price_ledger import price_card, split_card, tag_card
@@ -56,6 +55,5 @@ behind(house, view)
 with st.container(border=True):
     st.markdown("**What this does not show**")
     part.not_shown(view)
-of_source = ["published_a"] if view["kind"] == "published" else []
-computed("inequality", "a", *of_source, "h", "step", "break_even", "split", "marginal", "reject", "projection", "noise")
+part.formulas(view)
 part.onward(view)
