@@ -38,7 +38,12 @@ def gain_figure(lines: list[GainLine], *, dark: bool) -> go.Figure:
                 marker={"size": 12, "color": color, "symbol": SYMBOLS[place % len(SYMBOLS)]},
                 hovertemplate=escape(name) + ": measured a %{x:.2f}, %{y:.2f}×<extra></extra>",
             )  # fmt: skip
-    figure.add_hline(y=1.0, line={"width": 1, "dash": "dot", "color": GREY}, annotation={"text": "pays above", "font": {"size": 11}})
+    figure.add_hline(
+        y=1.0,
+        line={"width": 1, "dash": "dot", "color": GREY},
+        annotation={"text": "pays above", "font": {"size": 11}},
+        annotation_position="top left",
+    )
     figure.update_xaxes(title={"text": "a: tokens committed per step"}, zeroline=False, fixedrange=True)
     figure.update_yaxes(title={"text": "speed-up"}, tickformat=".2f", zeroline=False, fixedrange=True)
     figure.update_layout(

@@ -85,7 +85,7 @@ def test_every_bad_field_has_its_message_and_what_was_typed_stays(open_page: Ope
     assert said.count("⚠") == 7, "a is judged once n can be"
     for sentence in (
         "Has to be above 0 ms.",
-        "Has to be at least 1 tokens.",
+        "Has to be at least 1.",
         "This is no number",
         "Has to be at most 100%.",
         "Has to be at least 0 ms.",

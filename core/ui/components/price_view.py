@@ -95,7 +95,7 @@ def curves(found: Outcome, ledger: Ledger | None, row: Row | None, assumed: What
     with right:
         st.markdown("**Speed-up against a**")
         if ledger is None or ledger.a is None or ledger.step_in_h is None:
-            st.text("Not drawn: without recorded acceptance the cost of a step is only bounded.")
+            st.text("Not drawn: without recorded acceptance the cost of a step is only bounded." if ledger else "Not drawn yet.")
             return
         figure = speedup_figure(ledger.n_max, ledger.step_in_h, ledger.a, dark=is_dark())
         if assumed is not None:
