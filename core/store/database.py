@@ -79,6 +79,7 @@ class Database:
         self._write = threading.RLock()
         self.writes = 0  # grows with every transaction: what was read under one number is still true under the same number
         self._is_dead = False
+        self._is_writing = False
         self._open_question: Head | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connect()
@@ -97,12 +98,15 @@ class Database:
     def tx(self, *, recorded: bool = True) -> Iterator[Writing]:
         """A transaction: all or nothing, one writer at a time. `recorded` False: for rows made anew from elsewhere (made_anew.py)."""
         with self._write, self.reader() as cursor:
+            if self._is_writing:
+                raise RuntimeError("a transaction inside a transaction: the two could not be told apart in the house record")
             if self._open_question is not None:
                 self._settle()
             before = self.record.head if self.record is not None else None
             cursor.execute("BEGIN")
             writing = Writing(cursor)
             self.writes += 1
+            self._is_writing = True
             try:
                 yield writing
                 if recorded and self.record is not None and (writing.do or writing.notes):
@@ -113,6 +117,8 @@ class Database:
                 if self.record is not None and self.record.head != before:
                     self.record.take_back()
                 raise
+            finally:
+                self._is_writing = False
             try:
                 self._commit(cursor, self.record.head if self.record is not None and self.record.head != before else None)
             finally:
