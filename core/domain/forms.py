@@ -27,14 +27,15 @@ _SENTENCES = {
 }
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """The text itself; raises ValueError where a control character or a line break is in it."""
     if any(not ch.isprintable() for ch in text):
         raise ValueError("may not contain control characters or line breaks.")
     return text
 
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(_printable)]
-Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_printable)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(printable)]
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(printable)]
 Sentence = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
 Rate = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

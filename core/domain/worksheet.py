@@ -77,6 +77,7 @@ class Evidence:
     typed: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     unwanted: dict[str, Any] | None = None
     owner: str | None = None
+    provenance: str = "measured"
 
 
 def value(text: str, *, state: str = "ok", **more: Any) -> dict[str, Any]:

@@ -206,7 +206,7 @@ class DecisionRows(ABC):
 
     @abstractmethod
     def all(self) -> list[Row]:
-        """Entries by number, `evidence` as dict."""
+        """Entries by number, `evidence` and `details` as dicts; `details` None for entries from before there were any."""
 
 
 @dataclass(frozen=True)
