@@ -40,7 +40,19 @@ def load_workloads(folder: Path = ROOT / "data") -> dict[str, Workload]:
     """Workloads of data/catalog/workloads.toml with their prompts from data/prompts/<set>.toml."""
     found = {}
     for entry in tomllib.loads((folder / "catalog" / "workloads.toml").read_text("utf-8"))["workload"]:
-        prompts = tomllib.loads((folder / "prompts" / f"{entry.pop('prompt_set')}.toml").read_text("utf-8"))["prompt"]
-        workload = checked(Workload, {**entry, "prompts": [Prompt(**prompt) for prompt in prompts]})
+        prompts = _prompts(folder / "prompts" / f"{entry.pop('prompt_set')}.toml")
+        workload = checked(Workload, {**entry, "prompts": prompts})
         found[workload.id] = workload
     return found
+
+
+def _prompts(path: Path) -> list[Prompt]:
+    """A prompt set; a prompt that names one of the file's documents is asked below that text."""
+    held = tomllib.loads(path.read_text("utf-8"))
+    prompts = []
+    for entry in held["prompt"]:
+        document = entry.pop("document", None)
+        if document is not None:
+            entry["text"] = f"{held['documents'][document].strip()}\n\n{entry['text']}"
+        prompts.append(Prompt(**{**entry, "text": entry.get("text", "").strip()}))
+    return prompts

@@ -155,7 +155,7 @@ class Run:
 
     def _rates(self, n_max: int | None) -> list[float]:
         """Warm rates of the single-stream search."""
-        return [rate for item in self._done if item.stage.n_max == n_max and item.stage.kind != sweep.PRODUCTION for rate in item.tok_per_s]
+        return [rate for item in self._done if item.stage.n_max == n_max and item.stage.kind not in sweep.BESIDE for rate in item.tok_per_s]
 
     def _stage(self, ready: Ready, stage: Stage) -> tuple[Measured, dict[str, Any]]:
         """One visit to an arm: what the rules need of it, and the body of its `stage_done`. The engine is left up."""

@@ -13,7 +13,7 @@ from core.agent.files import Refused, read_limited
 from core.domain.sweep import Plan, problems_of
 
 FORMAT = 1
-_MAX_SPEC = 4 << 20
+_MAX_SPEC = 16 << 20  # 64 streams of a long text each, nine times
 _ROUTE = re.compile(r"/[A-Za-z0-9/_.-]{1,100}\Z")
 _SPELLING = re.compile(r"--?[A-Za-z][A-Za-z0-9-]{0,40}\Z")
 
@@ -93,7 +93,9 @@ def _is_int(value: Any) -> bool:
 
 
 def _plan(raw: dict[str, Any]) -> Plan:
-    plan = Plan(**raw)
+    loads = raw.get("loads", [])
+    _need(isinstance(loads, list) and all(_is_int(c) for c in loads), "The plan's further concurrencies have to be whole numbers.")
+    plan = Plan(**dict(raw, loads=tuple(loads)))
     _need(
         all(_is_int(v) for v in (plan.n_max, plan.repetitions, plan.production_c, plan.first_n, plan.max_repetitions)),
         "The plan's counts have to be whole numbers.",
@@ -121,7 +123,7 @@ def _arms(raw: list[dict[str, Any]], plan: Plan) -> dict[tuple[int, int], list[s
         _need(_is_int(arm["n_max"]) and _is_int(arm["c"]), "An arm's n_max and c have to be whole numbers.")
         _need(isinstance(args, list) and all(isinstance(item, str) for item in args), "An arm's arguments have to be a list of texts.")
         arms[(arm["n_max"], arm["c"])] = list(args)
-    for c in sorted({1, plan.production_c}):
+    for c in sorted({1, plan.production_c, *plan.loads}):
         missing = [n for n in range(plan.n_max + 1) if (n, c) not in arms]
         _need(not missing, "Arguments are missing for n_max %s at concurrency %d." % (missing, c))
     return arms

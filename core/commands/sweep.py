@@ -28,6 +28,7 @@ def register(verbs: Verbs) -> None:
     sweep.add_argument("--n-max", default=3)
     sweep.add_argument("--repetitions", default=3)
     sweep.add_argument("--concurrency", default=1, help="production concurrency, streams")
+    sweep.add_argument("--also-concurrency", help="further concurrencies for winner and baseline, such as 2,8,16")
     sweep.add_argument("--order", default="abba", help="abba, interleaved or block")
     sweep.add_argument("--budget-min", help="time budget, minutes")
     sweep.add_argument("--workload", default="chat-short")
@@ -49,6 +50,7 @@ def _sweep(args: argparse.Namespace) -> Answer:
             "n_max": args.n_max,
             "repetitions": args.repetitions,
             "production_c": args.concurrency,
+            "also_c": args.also_concurrency.split(",") if args.also_concurrency else [],
             "order": args.order,
             "budget_min": args.budget_min,
         }

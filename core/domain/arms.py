@@ -9,15 +9,17 @@ from typing import Dict, Tuple
 
 OFF = 0
 BASELINE, STEP, BETWEEN, BASELINE_AGAIN, PRODUCTION = "baseline", "step", "baseline-between", "baseline-again", "production"
+LOAD = "load"  # winner and baseline at a further concurrency, after everything a decision needs
 ABBA, INTERLEAVED, BLOCK = "abba", "interleaved", "block"
 MAX_REPETITIONS = 8  # a side, however undecided
+MOST_STREAMS = 64
 LONGEST_BUDGET_S = 30 * 86400.0
 
 
 @dataclass(frozen=True)
 class Plan:
     """What was asked. `placement`: resident | spilled | host-only | unknown. Concurrency in streams; `budget_s` 0: no time budget.
-    `max_repetitions`: a side, however undecided, 8 at most.
+    `max_repetitions`: a side, however undecided, 8 at most. `loads`: further concurrencies, for winner and baseline, at the end.
 
     `order`: abba goes back to the other arm where a comparison is undecided and a restart is not too dear, interleaved measures
     the baseline between any two steps too, block never goes back before the closing baseline.
@@ -32,6 +34,7 @@ class Plan:
     order: str = ABBA
     budget_s: float = 0.0
     max_repetitions: int = MAX_REPETITIONS
+    loads: Tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,12 +104,14 @@ def problems_of(plan: Plan) -> Dict[str, str]:
         found["repetitions"] = "A cell needs 3 to 8 warm repetitions."
     if not plan.repetitions <= plan.max_repetitions <= MAX_REPETITIONS:
         found["max_repetitions"] = "The most repetitions have to lie between those of a first visit and 8."
-    if not 1 <= plan.production_c <= 64:
+    if not 1 <= plan.production_c <= MOST_STREAMS:
         found["production_c"] = "Production concurrency has to lie between 1 and 64 streams."
     if plan.order not in (ABBA, INTERLEAVED, BLOCK):
         found["order"] = "The order has to be abba, interleaved or block."
     if not 0.0 <= plan.budget_s <= LONGEST_BUDGET_S:
         found["budget_s"] = "The time budget has to lie between 0 (none) and 30 days, in seconds."
+    if not all(2 <= c <= MOST_STREAMS and c != plan.production_c for c in plan.loads) or len(set(plan.loads)) < len(plan.loads):
+        found["loads"] = "Further concurrencies have to be different ones of 2 to 64 streams, other than production's."
     if plan.first_n != 1:
         found["first_n"] = _why_not_first(plan)
     return found

@@ -146,6 +146,7 @@ def _minutes(plan: Plan, repetitions: int, repetition_s: float, load_s: float) -
     """The whole sweep, no step left out: baseline twice, every n, production arms; each with a warm-up and a start of the engine."""
     visits = 2 + plan.n_max + (plan.n_max if plan.order == INTERLEAVED else 0)
     visits += 0 if plan.production_c == 1 else 2 + (plan.n_max > 1)
+    visits += 2 * len(plan.loads)
     return visits * (load_s + (repetitions + 1) * repetition_s) / 60.0
 
 

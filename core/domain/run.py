@@ -55,15 +55,16 @@ class SweepRequest(Proposal):
     worksheet_id: str | None = None
     order: Literal["abba", "interleaved", "block"] = "abba"
     budget_min: int | None = Field(default=None, ge=1, le=43_200)
+    also_c: list[int] = Field(default=[], max_length=8)
 
     def plan(self, *, is_moe: bool, placement: str) -> Plan:
         """The sweep plan; raises InvalidInput when the protocol refuses it."""
         most = max(self.repetitions, MOST_WITHOUT_GPU) if placement == "host-only" else MAX_REPETITIONS
         plan = Plan(
             self.n_max, self.repetitions, self.production_c, is_moe, placement, order=self.order,
-            budget_s=60.0 * (self.budget_min or 0), max_repetitions=most,
+            budget_s=60.0 * (self.budget_min or 0), max_repetitions=most, loads=tuple(self.also_c),
         )  # fmt: skip
-        problems = problems_of(plan)
+        problems = {{"loads": "also_c"}.get(field, field): text for field, text in problems_of(plan).items()}
         if problems:
             raise InvalidInput(problems)
         return plan

@@ -14,6 +14,7 @@ from core.domain.arms import (
     BETWEEN,
     BLOCK,
     INTERLEAVED,
+    LOAD,
     OFF,
     PRODUCTION,
     STEP,
@@ -30,17 +31,19 @@ from core.domain.climb import Climb
 from core.domain.looks import DRIFTED, UNDECIDED, beats, drift_look, extension, look, may_return, next_size
 
 __all__ = [
-    "ABBA", "BASELINE", "BASELINE_AGAIN", "BETWEEN", "BLOCK", "INTERLEAVED", "OFF", "PRODUCTION", "STEP", "Measured", "Plan", "Stage",
-    "Stop", "Verdict", "cancelled", "drifted", "keeps", "next_stage", "patience", "possible_stages", "problems_of", "production_verdict",
-    "flip_text", "stop_of", "winner", "winner_of",
+    "ABBA", "BASELINE", "BASELINE_AGAIN", "BETWEEN", "BLOCK", "INTERLEAVED", "LOAD", "OFF", "PRODUCTION", "STEP", "Measured",
+    "Plan", "Stage", "Stop", "Verdict", "cancelled", "drifted", "keeps", "next_stage", "patience", "possible_stages",
+    "problems_of", "production_verdict", "flip_text", "stop_of", "winner", "winner_of", "BESIDE",
 ]  # fmt: skip
+
+BESIDE = (PRODUCTION, LOAD)  # kinds that are no part of the single-stream search
 
 
 def _arms(done: Sequence[Measured]) -> Dict[int, List[float]]:
     """Warm rates of the single-stream search, by n; the baseline is all its warm samples."""
     arms: Dict[int, List[float]] = {}
     for item in done:
-        if item.stage.kind != PRODUCTION and item.status == "ok":
+        if item.stage.kind not in BESIDE and item.status == "ok":
             arms.setdefault(item.stage.n_max, []).extend(item.tok_per_s)
     return arms
 
@@ -95,11 +98,11 @@ def next_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
         more = _longer_closing(plan, done, again)
         if more:
             return Stage(BASELINE_AGAIN, OFF, 1, more)
-    return _production_stage(plan, done)
+    return _production_stage(plan, done) or _load_stage(plan, done)
 
 
 def _in_production(done: Sequence[Measured]) -> bool:
-    return any(item.stage.kind == PRODUCTION for item in done)
+    return any(item.stage.kind in BESIDE for item in done)
 
 
 def _longer_closing(plan: Plan, done: Sequence[Measured], again: Sequence[Measured]) -> int:
@@ -152,15 +155,33 @@ def _production_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
     for n in arms:
         if not any(item.stage.n_max == n for item in made):
             return Stage(PRODUCTION, n, plan.production_c, _opening_size(plan, done))
-    return _production_extension(plan, made, arms[-2]) if len(arms) > 1 else None
+    return _production_extension(plan, done, made, arms[-2]) if len(arms) > 1 else None
 
 
-def _production_extension(plan: Plan, made: Sequence[Measured], n: int) -> Optional[Stage]:
+def _load_stage(plan: Plan, done: Sequence[Measured]) -> Optional[Stage]:
+    """Winner (n_max=1 where off wins) and baseline at the next further concurrency, as long as the time budget has room."""
+    seen = {(item.stage.n_max, item.stage.c) for item in done if item.stage.kind == LOAD}
+    steps = [item.stage.n_max for item in done if item.stage.kind == STEP and item.status == "ok"]
+    candidate = winner(done) or 1
+    arms = [candidate, OFF] if candidate in steps else [OFF]
+    for c in sorted(plan.loads):
+        for n in arms:
+            if (n, c) not in seen:
+                return Stage(LOAD, n, c, plan.repetitions) if _affords_a_visit(plan, done) else None
+    return None
+
+
+def _affords_a_visit(plan: Plan, done: Sequence[Measured]) -> bool:
+    """Whether a visit as long as the longest so far still fits into the time budget."""
+    return not plan.budget_s or sum(item.took_s for item in done) + max(item.took_s for item in done) <= plan.budget_s
+
+
+def _production_extension(plan: Plan, done: Sequence[Measured], made: Sequence[Measured], n: int) -> Optional[Stage]:
     """More repetitions of the candidate or the baseline at production while that comparison is undecided."""
     if any(item.status != "ok" for item in made if item.stage.n_max in (n, OFF)):
         return None
     mine, off = (_rates([item for item in made if item.stage.n_max == arm]) for arm in (n, OFF))
-    if look(mine, off, made[0].stage.repetitions) != UNDECIDED:
+    if look(mine, off, made[0].stage.repetitions) != UNDECIDED or not _affords_a_visit(plan, done):
         return None
     last = made[-1].stage.n_max
     warm = {n: "candidate", OFF: "reference"}.get(last, "")
@@ -223,7 +244,7 @@ def possible_stages(plan: Plan) -> List[Stage]:
     if plan.production_c > 1:
         arms: List[int] = ([1, -1] if plan.n_max > 1 else [1]) + [OFF]
         stages += [Stage(PRODUCTION, n, plan.production_c, plan.repetitions) for n in arms]
-    return stages
+    return stages + [Stage(LOAD, n, c, plan.repetitions) for c in sorted(plan.loads) for n in (-1, OFF)]
 
 
 def flip_text(found: Verdict, c: int) -> str:

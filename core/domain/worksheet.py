@@ -31,6 +31,7 @@ FIELDS = {
     "owner": "owner",
 }
 TYPED_FIELDS = ("suite", "fit", "failure_modes")
+EXTRA_FIELDS = {"plan": "what is asked", "recipe": "recipe compared", "traffic": "traffic shares"}  # typed, but no row of the table
 SUITE_BAND = 10.0
 Score = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
 

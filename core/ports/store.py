@@ -189,12 +189,24 @@ class WorksheetRows(ABC):
         """Worksheets, newest first."""
 
     @abstractmethod
-    def add_entry(self, row: Row) -> None:
-        """Appends a typed value; the newest of a field and side counts, the older ones stay as history."""
+    def add_entry(self, row: Row, *, over: int | None = None) -> Row:
+        """Appends a typed value; the newest of a field and side counts, the older ones stay as history. Returns it as stored.
+
+        `over`: number of the entry its writer saw there (0: none). Where another one stands by now, with another value, the
+        new entry is set aside: kept, but it does not count (`is_set_aside`).
+        """
 
     @abstractmethod
     def entries(self, worksheet_id: str) -> list[Row]:
-        """Typed values in the order they came."""
+        """Typed values in the order they came, those set aside included (`is_set_aside`)."""
+
+    @abstractmethod
+    def add_comment(self, row: Row) -> None:
+        """Appends a comment: text, written_by, noted_at."""
+
+    @abstractmethod
+    def comments(self, worksheet_id: str) -> list[Row]:
+        """Comments in the order they came."""
 
 
 class DecisionRows(ABC):

@@ -10,7 +10,7 @@ from core.domain.forms import Name, Record, checked
 from core.domain.matrix import measured_cell
 from core.domain.run import ACTIVE, FINAL, PREPARING, RUN_ID, STOPPING, SweepRequest, short
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
-from core.domain.sweep import possible_stages
+from core.domain.sweep import Stage, possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound
 from core.services.boxes import model_names
 from core.services.house import House, Live
@@ -209,12 +209,12 @@ def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]
     """Stages that may still come; the climb's later steps only if the earlier ones pay."""
     request = SweepRequest(**run["request"])
     plan = request.plan(is_moe=True, placement="unknown")
-    climbing = not any(stage["kind"] in ("baseline-again", "production") for stage in known.values())
+    climbing = not any(stage["kind"] in ("baseline-again", "production", "load") for stage in known.values())
     rest = []
     for stage in possible_stages(plan):
         name = stage.name if stage.n_max >= 0 else f"winner at c={stage.c}"
         came = stage.name in known or (stage.kind in ("step", "baseline-between") and not climbing)
-        if not came and not (stage.kind == "production" and _is_past(stage.n_max, known)):
+        if not came and not (stage.kind in ("production", "load") and _is_past(stage, known)):
             only = f"only if n={stage.n_max - 1} pays" if stage.kind == "step" and stage.n_max > 1 else ""
             rest.append({"name": name, "n_max": stage.n_max, "c": stage.c, "kind": stage.kind, "state": "planned", "tok_s": [],
                          "median_tok_s": None, "speedup": None, "verdict": None, "accept_share": None, "proposed": None, "reason": only,
@@ -222,10 +222,10 @@ def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]
     return rest
 
 
-def _is_past(n_max: int, known: dict[str, Any]) -> bool:
-    """Whether a production arm was measured or left out: off comes last, and a winner of n_max 1 has no arm of its own."""
-    made = {one["n_max"] for one in known.values() if one["kind"] == "production"}
-    return 0 in made or (n_max == -1 and any(n > 1 for n in made))
+def _is_past(stage: Stage, known: dict[str, dict[str, Any]]) -> bool:
+    """Whether an arm at many streams was measured or left out: off comes last, and a winner of n_max 1 has no production arm of its own."""
+    made = {one["n_max"] for one in known.values() if (one["kind"], one["c"]) == (stage.kind, stage.c)}
+    return 0 in made or (stage.n_max == -1 and any(n > (0 if stage.kind == "load" else 1) for n in made))
 
 
 def list_runs(house: House, *, worksheet_id: str | None = None) -> list[dict[str, Any]]:

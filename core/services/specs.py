@@ -6,7 +6,7 @@ from typing import Any
 
 from core.domain.box import Box
 from core.domain.run import SweepRequest
-from core.domain.workload import Workload
+from core.domain.workload import Prompt, Workload
 from core.engines.llamacpp import Arm, arguments, dialect_of
 from core.errors import PreflightRefused
 
@@ -22,9 +22,8 @@ def spec_of(
     plan = request.plan(is_moe=is_moe(header), placement=_placement(request, report))
     dialect = dialect_of(engine["help_text"])
     context = request.context or workload.context
-    arms = [_arm(request, dialect, n, 1, context) for n in range(request.n_max + 1)]
-    if request.production_c > 1:
-        arms += [_arm(request, dialect, n, request.production_c, context) for n in range(request.n_max + 1)]
+    loads = sorted({1, request.production_c, *request.also_c})
+    arms = [_arm(request, dialect, n, c, context) for c in loads for n in range(request.n_max + 1)]
     body = {"temperature": 0, "cache_prompt": False, "ignore_eos": True, "seed": 1}
     return {
         "format": 1,
@@ -44,10 +43,15 @@ def spec_of(
             "alias": dialect.alias,
         },
         "request": {"route": "/v1/chat/completions", "max_tokens": workload.max_tokens, "body": body},
-        "prompts": [{"id": prompt.id, "text": prompt.text, "sha256": prompt.sha256} for prompt in workload.prompts],
+        "prompts": [_prompt(prompt) for prompt in workload.prompts_for(max(loads))],
         "prompt_set_sha256": workload.prompt_set_sha256,
         "asked": {"context": context, "sampling": body, "n_gpu_layers": request.n_gpu_layers, "n_cpu_moe": request.n_cpu_moe},
     }
+
+
+def _prompt(prompt: Prompt) -> dict[str, Any]:
+    said = {"turns": prompt.turns} if prompt.turns else {"text": prompt.text}
+    return {"id": prompt.id, **said, "sha256": prompt.sha256}
 
 
 def _usable(entries: list[dict[str, Any]], key: str, name: str, kind: str, hint: str) -> dict[str, Any]:

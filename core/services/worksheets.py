@@ -9,10 +9,11 @@ from core.domain.forms import Name, Record, Sentence, checked
 from core.domain.gates import flips_at_production, gates_of, suggestion_of
 from core.domain.matrix import measured_price
 from core.domain.recipe import unwanted_differences
+from core.domain.revisions import current
 from core.domain.run import DONE, FINAL, Proposal
 from core.domain.sweep import winner_of
-from core.domain.worksheet import FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, fields_of, value
-from core.errors import InvalidInput, NotFound
+from core.domain.worksheet import EXTRA_FIELDS, FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, fields_of, value
+from core.errors import DecisionRefused, InvalidInput, NotFound
 from core.formats.version import read_version
 from core.services.boxes import model_names
 from core.services.house import House
@@ -97,7 +98,7 @@ def sweep_values(worksheet: dict[str, Any]) -> dict[str, Any]:
 
 def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = None) -> Evidence:
     """Everything measured and typed for a worksheet, from its newest finished run (else its newest run)."""
-    typed = {(entry["field"], entry["side"]): entry for entry in house.store.worksheets.entries(worksheet["worksheet_id"])}
+    typed = current(house.store.worksheets.entries(worksheet["worksheet_id"]))
     runs = house.store.runs.find(worksheet_id=worksheet["worksheet_id"])
     run = next((one for one in runs if one["state"] == DONE), runs[0] if runs else None)
     asked = worksheet["body"]
@@ -202,20 +203,27 @@ def is_running(view: dict[str, Any]) -> bool:
     return any(run["state"] not in FINAL for run in view["runs"])
 
 
-def type_suite(house: House, worksheet_id: str, side: str, values: dict[str, Any], *, by: str) -> None:
-    """Suite scores of one side, typed in with a name. Raises InvalidInput."""
-    scores = checked(SuiteScores, values)
-    _add(house, worksheet_id, "suite", side, scores.model_dump(), by)
+def type_suite(house: House, worksheet_id: str, side: str, values: dict[str, Any], *, by: str, over: int | None = None) -> dict[str, Any]:
+    """Suite scores of one side, typed in with a name. Returns the entry (see `add_entry`). Raises InvalidInput, DecisionRefused."""
+    problems = {} if by.strip() else {"by": "is needed."}
+    try:
+        scores = checked(SuiteScores, values)
+    except InvalidInput as error:
+        raise InvalidInput(error.problems | problems) from error
+    return add_entry(house, worksheet_id, "suite", side, scores.model_dump(), by=by, over=over)
 
 
-def type_text(house: House, worksheet_id: str, field: str, side: str, text: str, *, by: str) -> None:
-    """A typed value (fit, failure modes) or, with side `note`, a note. Notes never replace a value. Raises InvalidInput."""
+def type_text(house: House, worksheet_id: str, field: str, side: str, text: str, *, by: str, over: int | None = None) -> dict[str, Any]:
+    """A typed value (fit, failure modes) or, with side `note`, a note. Notes never replace a value. Raises InvalidInput.
+
+    An empty note takes the note back; a value is never emptied. `over`: the entry the writer saw there (0: none).
+    """
     note = checked(Note, {"text": text, "by": by})
     if side != "note" and field not in TYPED_FIELDS[1:]:
         raise InvalidInput({"field": "is filled from runs; add a note instead."})
     if side != "note" and not note.text:
         raise InvalidInput({"text": "is needed."})
-    _add(house, worksheet_id, field, side, note.text, by)
+    return add_entry(house, worksheet_id, field, side, note.text, by=by, over=over)
 
 
 def choose_n_max(house: House, worksheet_id: str, n_max: int, *, by: str) -> None:
@@ -224,19 +232,26 @@ def choose_n_max(house: House, worksheet_id: str, n_max: int, *, by: str) -> Non
     measured = sorted(n for n, cell in evidence.steps.items() if n and cell["n"])
     if n_max not in measured:
         raise InvalidInput({"n_max": f"has to be one of the measured ones: {', '.join(map(str, measured)) or 'none yet'}."})
-    _add(house, worksheet_id, "n_max", "candidate", n_max, by)
+    add_entry(house, worksheet_id, "n_max", "candidate", n_max, by=by)
 
 
-def _add(house: House, worksheet_id: str, field: str, side: str, value: Any, by: str) -> None:
+def add_entry(house: House, worksheet_id: str, field: str, side: str, value: Any, *, by: str, over: int | None = None) -> dict[str, Any]:
+    """One revision of a field and side, by name. A decided worksheet takes no more. Raises InvalidInput, NotFound, DecisionRefused."""
     get_worksheet(house, worksheet_id)
     problems = {}
-    if field not in FIELDS:
+    if field not in (*FIELDS, *EXTRA_FIELDS):
         problems["field"] = f"has to be one of {', '.join(FIELDS)}."
     if side not in (*SIDES, "note"):
         problems["side"] = "has to be baseline, candidate or note."
     if problems:
         raise InvalidInput(problems)
     by = checked(Note, {"text": "", "by": by}).by
+    if any(one["worksheet_id"] == worksheet_id for one in house.store.decisions.all()):
+        raise DecisionRefused(
+            "This worksheet is decided, so nothing was added to it. What you typed still stands in its field.",
+            title="The worksheet is closed",
+            hint="Clone it to look at the change again, or leave a comment.",
+        )
     row = {
         "worksheet_id": worksheet_id,
         "field": field,
@@ -246,4 +261,4 @@ def _add(house: House, worksheet_id: str, field: str, side: str, value: Any, by:
         "typed_by": by,
         "noted_at": house.clock.now(),
     }
-    house.store.worksheets.add_entry(row)
+    return house.store.worksheets.add_entry(row, over=over)

@@ -7,6 +7,11 @@ import json
 from core.ports.store import Row, WorksheetRows
 from core.store.database import Database
 
+_NEWEST = """SELECT entry, value FROM worksheet_entries
+    WHERE worksheet_id = ? AND field = ? AND side = ? AND NOT coalesce(is_set_aside, false) ORDER BY entry DESC LIMIT 1"""
+_INSERT = """INSERT INTO worksheet_entries (worksheet_id, field, side, note, typed_by, noted_at, entry, value, over_entry, is_set_aside)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+
 
 class DuckWorksheets(WorksheetRows):
     """Worksheets in DuckDB."""
@@ -27,22 +32,25 @@ class DuckWorksheets(WorksheetRows):
         rows = self._db.rows("SELECT * FROM worksheets ORDER BY created_at DESC, worksheet_id")
         return [{**row, "body": json.loads(str(row["body"]))} for row in rows]
 
-    def add_entry(self, row: Row) -> None:
+    def add_entry(self, row: Row, *, over: int | None = None) -> Row:
         with self._db.tx() as cursor:
             count = cursor.execute("SELECT count(*) FROM worksheet_entries WHERE worksheet_id = ?", [row["worksheet_id"]]).fetchone()
-            number = (count[0] if count else 0) + 1
-            values = [
-                row["worksheet_id"],
-                number,
-                row["field"],
-                row["side"],
-                json.dumps(row["value"]),
-                row["note"],
-                row["typed_by"],
-                row["noted_at"],
-            ]
-            cursor.execute("INSERT INTO worksheet_entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+            newest = cursor.execute(_NEWEST, [row["worksheet_id"], row["field"], row["side"]]).fetchone()
+            number, standing = (count[0] if count else 0) + 1, newest[0] if newest else 0
+            is_set_aside = over is not None and over != standing and json.loads(str(newest[1])) != row["value"] if newest else False
+            values = [row[name] for name in ("worksheet_id", "field", "side", "note", "typed_by", "noted_at")]
+            cursor.execute(_INSERT, [*values, number, json.dumps(row["value"]), over, is_set_aside])
+        return {**row, "entry": number, "over_entry": over, "is_set_aside": is_set_aside}
 
     def entries(self, worksheet_id: str) -> list[Row]:
         rows = self._db.rows("SELECT * FROM worksheet_entries WHERE worksheet_id = ? ORDER BY entry", [worksheet_id])
-        return [{**row, "value": json.loads(str(row["value"]))} for row in rows]
+        return [{**row, "value": json.loads(str(row["value"])), "is_set_aside": bool(row["is_set_aside"])} for row in rows]
+
+    def add_comment(self, row: Row) -> None:
+        with self._db.tx() as cursor:
+            count = cursor.execute("SELECT count(*) FROM worksheet_comments WHERE worksheet_id = ?", [row["worksheet_id"]]).fetchone()
+            values = [row["worksheet_id"], (count[0] if count else 0) + 1, row["text"], row["written_by"], row["noted_at"]]
+            cursor.execute("INSERT INTO worksheet_comments VALUES (?, ?, ?, ?, ?)", values)
+
+    def comments(self, worksheet_id: str) -> list[Row]:
+        return self._db.rows("SELECT * FROM worksheet_comments WHERE worksheet_id = ? ORDER BY comment", [worksheet_id])
