@@ -114,6 +114,7 @@ def build(settings: Settings | None = None) -> Services:
         made_models=tuple(MODELS),
         version=VERSION,
         grace_s=settings.grace_s,
+        second_person=settings.second_person,
     )
     store.boxes.put(this_machine(settings), who="the app", at=house.clock.now())
     seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))

@@ -16,7 +16,10 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
 class Settings(BaseSettings):
-    """DRAFTLEDGER_DB: database file; DRAFTLEDGER_LOCAL_DIR: models and this machine's runs; poll and grace in seconds."""
+    """DRAFTLEDGER_DB: database file; DRAFTLEDGER_LOCAL_DIR: models and this machine's runs; poll and grace in seconds.
+
+    DRAFTLEDGER_SECOND_PERSON: a decision against the suggestion needs a second named person.
+    """
 
     model_config = SettingsConfigDict(env_prefix="DRAFTLEDGER_", extra="ignore")
 
@@ -24,6 +27,7 @@ class Settings(BaseSettings):
     db: Path | None = None
     poll_s: float = Field(default=0.7, gt=0, le=60)
     grace_s: float = Field(default=10.0, gt=0, le=120)
+    second_person: bool = False
 
     @property
     def database(self) -> Path:

@@ -1,7 +1,7 @@
 """The chain of decisions: each entry holds the hash of the one before and of its frozen evidence, so a later change shows.
 
-Entries here have the form their hash is taken over: {number, prev, worksheet_id, verdict, action, owner, reason, at, details, evidence_sha256}
-with `evidence` and `sha` beside it. Entries from before `details` existed have none.
+Entries here have the form their hash is taken over: {number, prev, worksheet_id, verdict, action, owner, reason, at, details,
+evidence_sha256} with `evidence` and `sha` beside it. Entries from before `details` existed have none.
 """
 
 from __future__ import annotations

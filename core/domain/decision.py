@@ -13,10 +13,11 @@ from core.domain.recipe import digest
 from core.domain.worksheet import Score
 from core.errors import DecisionRefused, InvalidInput
 
+StaleName = Literal["engine build", "driver", "model artifact", "GPU", "slots", "spill", "p_min", "context"]
 KEEP, REJECT, WITHDRAWN = "keep", "reject", "withdrawn"
 NOT_PRICED = "not priced"
 ACTIONS = ("keep", "widen", "narrow", "disable")
-STALE_WHEN = ("engine build", "driver", "model artifact", "GPU", "slots", "spill", "p_min", "context")
+STALE_WHEN: tuple[StaleName, ...] = ("engine build", "driver", "model artifact", "GPU", "slots", "spill", "p_min", "context")
 AGE_DAYS = 180
 FORMULAS = "1"  # raised when a formula behind gates or suggestion changes
 NOT_SHOWN = (
@@ -25,7 +26,6 @@ NOT_SHOWN = (
 )
 
 OptionalName = Annotated[str, StringConstraints(strip_whitespace=True, max_length=80), AfterValidator(printable)]
-StaleName = Literal["engine build", "driver", "model artifact", "GPU", "slots", "spill", "p_min", "context"]
 
 
 class OldProduction(Record):
@@ -54,7 +54,7 @@ class DecisionForm(Record):
     against_why: Sentence = ""
     second: OptionalName = ""
     action: Literal["keep", "widen", "narrow", "disable", "not priced"] | None = None
-    stale_when: list[StaleName] = list(STALE_WHEN)  # type: ignore[assignment]
+    stale_when: tuple[StaleName, ...] = STALE_WHEN
     age_days: int = Field(default=AGE_DAYS, ge=1, le=3650)
     old: OldProduction | None = None
     seen_sha256: str = Field(default="", max_length=64)
@@ -78,7 +78,7 @@ def refuse_unless_possible(
     unfit: list[str] | None = None,
     needs_second: bool = False,
 ) -> None:
-    """Raises InvalidInput for missing words, DecisionRefused for open gates or unfit figures on `keep`. `reject` is possible at any time."""
+    """Raises InvalidInput for missing words, DecisionRefused for open gates or unfit figures on `keep`. `reject` is always possible."""
     problems = _missing_words(form, suggestion, needs_second)
     if problems:
         raise InvalidInput(problems, hint="Nothing was signed; the worksheet is unchanged.")
@@ -126,7 +126,8 @@ def is_against(verdict: str, suggestion: dict[str, Any], action: str | None = No
 
 
 def action_of(form: DecisionForm, gates: list[dict[str, Any]], suggestion: dict[str, Any]) -> str:
-    """The action that goes with the verdict: the chosen one; on reject `disable` where the loss is measured, not priced while a gate is missing."""
+    """The action that goes with the verdict: the chosen one, else on reject `disable` where the loss is measured, else not priced while a
+    gate is missing."""
     suggested = suggestion.get("action")
     if form.action:
         return form.action

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.domain.gates import suggest_published
-from core.domain.matrix import published_accepted, published_price
+from core.domain.gates import suggest_published, suggestion_of
+from core.domain.matrix import measured_price, published_accepted, published_price
 from core.domain.price import Price
 from core.domain.worksheet import Evidence, Side, fields_of, value
 
@@ -66,7 +66,7 @@ def _marked_value(key: str, shown: dict[str, Any], side: Side) -> dict[str, Any]
     cell = side.single
     if cell is None or shown["provenance"] == "typed" or shown["state"] in ("not_run", "not_applicable"):
         return shown
-    door = {"provenance": TRANSCRIBED, "run_id": None, "cell_id": f"published~{cell['row_key']}~{cell['n_max']}"}
+    door: dict[str, Any] = {"provenance": TRANSCRIBED, "run_id": None, "cell_id": f"published~{cell['row_key']}~{cell['n_max']}"}
     a = published_accepted(cell["n_max"], cell["accept_share"]) if cell["n_max"] else None
     if key == "accepted_length" and a is not None:
         return value(f"{a:.2f} tokens per step, from {cell['accept_share']:.0%} {cell['accept_denominator']}", **door)
@@ -88,3 +88,23 @@ def reference_suggestion(evidence: Evidence) -> dict[str, Any]:
     if found["action"] == "disable" and price and (price.break_even_accept_share or 0) > 1:
         return {**found, "text": f"{found['text']} {price.note}"}
     return found
+
+
+def fields_for(evidence: Evidence) -> list[dict[str, Any]]:
+    """The accounting table of measured or of published evidence."""
+    return reference_fields(evidence) if evidence.provenance == TRANSCRIBED else fields_of(evidence)
+
+
+def suggestion_for(evidence: Evidence) -> dict[str, Any]:
+    """The suggestion on measured or on published evidence."""
+    if evidence.provenance == TRANSCRIBED:
+        return reference_suggestion(evidence)
+    shares = evidence.candidate.per_position
+    return suggestion_of(evidence, last_position=shares[-1] if shares else None)
+
+
+def price_for(evidence: Evidence) -> Price | None:
+    """The candidate's price at one stream, None where it cannot be formed."""
+    if evidence.provenance == TRANSCRIBED:
+        return reference_price(evidence)
+    return measured_price(evidence.candidate.single or {"n_max": 0}, evidence.baseline.single)

@@ -50,7 +50,9 @@ def is_comparable(name: str, taken: dict[str, Any], request: dict[str, Any]) -> 
     return same and (name in OF_THE_BOX or taken.get("workload_id") == request.get("workload_id"))
 
 
-def changes(then: dict[str, Any], now: dict[str, Any], watched: list[str], taken: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+def changes(
+    then: dict[str, Any], now: dict[str, Any], watched: list[str], taken: dict[str, Any], request: dict[str, Any]
+) -> dict[str, Any]:
     """Name → value of the newer run, for every watched fact that both sides know and that can be compared."""
     known = (name for name in watched if then.get(name) is not None and now.get(name) is not None)
     return {name: now[name] for name in known if is_comparable(name, taken, request)}

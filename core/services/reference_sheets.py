@@ -6,6 +6,7 @@ from typing import Any
 
 from core.domain.forms import Name, Record, checked
 from core.domain.reference_sheet import reference_evidence
+from core.domain.revisions import current
 from core.domain.worksheet import Evidence
 from core.errors import NotFound
 from core.services.house import House
@@ -43,5 +44,5 @@ def propose_from_reference(house: House, row_key: str, *, who: str, worksheet_id
 
 def evidence_from_reference(house: House, worksheet: dict[str, Any], *, owner: str | None) -> Evidence:
     """Everything published and typed for such a worksheet."""
-    typed = {(entry["field"], entry["side"]): entry for entry in house.store.worksheets.entries(worksheet["worksheet_id"])}
+    typed = current(house.store.worksheets.entries(worksheet["worksheet_id"]))
     return reference_evidence(worksheet["body"], reference_cells(house, worksheet["body"]["reference"]), typed, owner)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from core.domain.decision import in_force
 from core.domain.forms import Name, Record, Sentence, checked
-from core.domain.gates import flips_at_production, gates_of, suggestion_of
-from core.domain.matrix import measured_price
+from core.domain.gates import flips_at_production, gates_of
 from core.domain.recipe import unwanted_differences
+from core.domain.reference_sheet import fields_for, price_for, suggestion_for
 from core.domain.revisions import current
 from core.domain.run import DONE, FINAL, Proposal
 from core.domain.sweep import winner_of
-from core.domain.worksheet import EXTRA_FIELDS, FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, fields_of, value
+from core.domain.worksheet import EXTRA_FIELDS, FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, value
 from core.errors import DecisionRefused, InvalidInput, NotFound
 from core.formats.version import read_version
 from core.services.boxes import model_names
 from core.services.house import House
 from core.services.readings import readings_of_arm
+from core.services.reference_sheets import evidence_from_reference
 
 SIDES = ("baseline", "candidate")
 
@@ -98,6 +100,8 @@ def sweep_values(worksheet: dict[str, Any]) -> dict[str, Any]:
 
 def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = None) -> Evidence:
     """Everything measured and typed for a worksheet, from its newest finished run (else its newest run)."""
+    if worksheet["body"].get("reference"):
+        return evidence_from_reference(house, worksheet, owner=owner)
     typed = current(house.store.worksheets.entries(worksheet["worksheet_id"]))
     runs = house.store.runs.find(worksheet_id=worksheet["worksheet_id"])
     run = next((one for one in runs if one["state"] == DONE), runs[0] if runs else None)
@@ -165,19 +169,18 @@ def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None)
     worksheet = get_worksheet(house, worksheet_id)
     decisions = [one for one in house.store.decisions.all() if one["worksheet_id"] == worksheet_id]
     evidence = evidence_of(house, worksheet, owner=decisions[-1]["owner"] if decisions else owner)
-    fields = fields_of(evidence)
+    fields = fields_for(evidence)
     if decisions:
         fields = [{**row, **_decided(decisions[-1])} if row["key"] == "decision" else row for row in fields]
-    shares = evidence.candidate.per_position
     return {
         "worksheet": worksheet,
         "fields": fields,
         "gates": gates_of(evidence),
-        "suggestion": suggestion_of(evidence, last_position=shares[-1] if shares else None),
+        "suggestion": suggestion_for(evidence),
         "steps": evidence.steps,
         "candidate_n": evidence.candidate.n_max,
         "flips": flips_at_production(evidence),
-        "price": measured_price(evidence.candidate.single or {"n_max": 0}, evidence.baseline.single),
+        "price": price_for(evidence),
         "runs": house.store.runs.find(worksheet_id=worksheet_id),
         "decisions": decisions,
         "run_id": evidence.run_id,
@@ -246,7 +249,7 @@ def add_entry(house: House, worksheet_id: str, field: str, side: str, value: Any
     if problems:
         raise InvalidInput(problems)
     by = checked(Note, {"text": "", "by": by}).by
-    if any(one["worksheet_id"] == worksheet_id for one in house.store.decisions.all()):
+    if in_force(house.store.decisions.all(), worksheet_id):
         raise DecisionRefused(
             "This worksheet is decided, so nothing was added to it. What you typed still stands in its field.",
             title="The worksheet is closed",

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.services.decisions import summary_of
+from core.services.ledger import summary_of
 from core.ui.components.cell_list import arm, cell_list
 from core.ui.components.decision_form import verdict_badge
 from core.ui.components.figures import rate_range, sign, speedup, when

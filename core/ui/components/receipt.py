@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.domain.decision import NOT_SHOWN
 from core.domain.run import short
-from core.services.decisions import NOT_SHOWN
 from core.services.house import House
 from core.services.runs import read_raw
 from core.ui.components.figures import (
