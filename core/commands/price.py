@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from core.commands.frame import EXIT_DONE, Answer, Verbs
+from core.domain.break_even import ledger_of
 from core.domain.forms import Rate, Record, Share, checked
 from core.domain.price import price_pair, tokens_per_step_from_share
 from core.errors import InvalidInput
@@ -38,4 +39,4 @@ def _price(args: argparse.Namespace) -> Answer:
         found = price_pair(form.baseline_tok_s, form.spec_tok_s, form.n_max, a=a, d_ms=form.d_ms)
     except ValueError as error:
         raise InvalidInput({"price": f"{error}."}, hint="") from error
-    return EXIT_DONE, found.as_json()
+    return EXIT_DONE, {**found.as_json(), "ledger": ledger_of(found, form.n_max).as_json()}

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from core.domain.matrix import cell_why, not_run
+from core.domain.matrix import accept_status, cell_why, not_run
 from core.domain.price import Price, price_pair, verdict_of
 
 Values = dict[str, Any]
@@ -290,5 +290,6 @@ def imported_cell(one: dict[str, Any], baseline: dict[str, Any] | None) -> dict[
         "speedup": price.speedup if price else None, "accept_share": one["accept_share"], "accept_denominator": one["accept_denominator"],
         "status": "ok", "verdict": price.verdict if price else None, "provenance": "imported",
         "source": f"file {one['file']} ({one['sha256'][:12]})", "cell_id": f"imported~{one['sha256']}~{one['position']}",
-        "why": cell_why(price, one["n_max"] or 0),
+        "why": cell_why(price, one["n_max"] or 0), "price": price.as_json() if price else None,
+        "accept_status": accept_status(one["n_max"], one["accept_share"], []),
     }  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.domain.looks import limit_for
 from core.domain.price import Price, price_pair
+from core.domain.sound import cell_faults, is_rate, rate_fault, share_fault
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 
 COLUMNS = ("off", "1", "2", "3")
@@ -22,6 +23,7 @@ def not_run() -> dict[str, Any]:
     return {
         "tok_s": None, "tok_s_min": None, "tok_s_max": None, "n": 0, "speedup": None, "accept_share": None, "accept_denominator": None,
         "status": "not_run", "verdict": None, "provenance": None, "source": None, "run_id": None, "cell_id": None, "why": "",
+        "accept_status": "not_run", "faults": [], "price": None,
     }  # fmt: skip
 
 
@@ -30,23 +32,41 @@ def published_accepted(n_max: int, accept_share: float | None) -> float | None:
     return None if accept_share is None else 1.0 + n_max * accept_share
 
 
+def accept_status(n_max: int | None, share: float | None, faults: list[str]) -> str:
+    """Why there is an acceptance or none: ok | not_applicable (speculation off) | invalid | not_recorded."""
+    if n_max == 0:
+        return "not_applicable"
+    return "ok" if share is not None else "invalid" if faults else "not_recorded"
+
+
+def invalid_cell(filled: dict[str, Any], fault: str) -> dict[str, Any]:
+    """A cell whose figure cannot be: nothing is worked out from it, and it says what came and from where."""
+    blank = {"tok_s": None, "tok_s_min": None, "tok_s_max": None, "speedup": None, "verdict": None, "price": None}
+    return {**filled, **blank, "status": "invalid", "why": f"{fault} ({filled['source']})", "faults": [fault, *filled["faults"]]}
+
+
 def published_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any]:
     """Matrix cell of one published figure; speed-up worked out from the row's own two speeds."""
-    price = published_price(cell, baseline)
-    return {
+    price, wrong = published_price(cell, baseline), share_fault(cell["accept_share"])
+    faults = [wrong] if wrong else []
+    share = None if wrong else cell["accept_share"]
+    filled = {
         **not_run(),
-        "tok_s": cell["tok_per_s"], "n": None, "speedup": price.speedup if price else None, "accept_share": cell["accept_share"],
+        "tok_s": cell["tok_per_s"], "n": None, "speedup": price.speedup if price else None, "accept_share": share,
         "accept_denominator": cell["accept_denominator"], "status": "ok", "verdict": price.verdict if price else None,
         "provenance": "transcribed", "source": cell["source"], "cell_id": f"published~{cell['row_key']}~{cell['n_max']}",
-        "why": cell_why(price, cell["n_max"]),
+        "why": cell_why(price, cell["n_max"]), "accept_status": accept_status(cell["n_max"], share, faults), "faults": faults,
+        "price": price.as_json() if price else None,
     }  # fmt: skip
+    return filled if is_rate(cell["tok_per_s"]) else invalid_cell(filled, str(rate_fault(cell["tok_per_s"])))
 
 
 def published_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Price | None:
     """Price of a published pair; None for the baseline itself or without one."""
-    if not cell["n_max"] or baseline is None:
+    if not cell["n_max"] or baseline is None or not (is_rate(cell["tok_per_s"]) and is_rate(baseline["tok_per_s"])):
         return None
-    return price_pair(baseline["tok_per_s"], cell["tok_per_s"], cell["n_max"], a=published_accepted(cell["n_max"], cell["accept_share"]))
+    share = None if share_fault(cell["accept_share"]) else cell["accept_share"]
+    return price_pair(baseline["tok_per_s"], cell["tok_per_s"], cell["n_max"], a=published_accepted(cell["n_max"], share))
 
 
 def measured_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Price | None:
@@ -54,14 +74,19 @@ def measured_price(cell: dict[str, Any], baseline: dict[str, Any] | None) -> Pri
 
     Above c=1 the step cost is per stream (1000 · c / aggregate), worked out from the same counts.
     """
-    if not cell["n_max"] or baseline is None or not cell["n"] or not baseline["n"]:
+    if not _is_pair(cell, baseline) or baseline is None:
         return None
-    a = cell["decode_tokens"] / cell["steps"] if cell["steps"] else None
-    if a is not None and not 1.0 <= a <= cell["n_max"] + 1:
-        a = None  # counts that cannot be: priced as unknown, the receipt shows the raw ones
+    a = cell["decode_tokens"] / cell["steps"] if cell["steps"] and not cell_faults(cell) else None  # counts that cannot be: as unknown
     base, spec = baseline["tok_per_s"] / cell["c"], cell["tok_per_s"] / cell["c"]
     d_ms = cell["d_ms"] if a is not None and cell["d_ms"] is not None and cell["d_ms"] <= 1000.0 * a / spec else None
     return price_pair(base, spec, cell["n_max"], a=a, d_ms=d_ms, verdict=measured_verdict(cell, baseline) or "no-difference")
+
+
+def _is_pair(cell: dict[str, Any], baseline: dict[str, Any] | None) -> bool:
+    """Whether both sides have a good repetition and speeds that can be."""
+    if not cell["n_max"] or baseline is None or not cell["n"] or not baseline["n"]:
+        return False
+    return all(is_rate(rate) for side in (cell, baseline) for rate in (side["tok_per_s"], *side["rates"]))
 
 
 def measured_verdict(cell: dict[str, Any], baseline: dict[str, Any] | None) -> str | None:
@@ -69,7 +94,7 @@ def measured_verdict(cell: dict[str, Any], baseline: dict[str, Any] | None) -> s
 
     A cell that got more repetitions than planned was looked at more than once and has to clear the stricter limit.
     """
-    if not cell["n_max"] or baseline is None or not cell["n"] or not baseline["n"]:
+    if not _is_pair(cell, baseline) or baseline is None:
         return None
     found = compare(cell["rates"], baseline["rates"], p_limit=limit_for(cell["rates"], cell.get("planned") or 3)).verdict
     return None if found == TOO_FEW else _VERDICTS.get(found, "no-difference")
@@ -80,15 +105,20 @@ def measured_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict
     price = measured_price(cell, baseline)
     status = cell_status(cell)
     drafted = cell["drafted"] if cell["n_max"] else None
-    return {
+    faults = cell_faults(cell)
+    share = cell["accepted"] / drafted if drafted and cell["accepted"] is not None and not faults else None
+    filled = {
         **not_run(),
         "tok_s": cell["tok_per_s"], "tok_s_min": cell["tok_per_s_min"], "tok_s_max": cell["tok_per_s_max"], "n": cell["n"],
-        "speedup": price.speedup if price else None, "accept_share": cell["accepted"] / drafted if drafted else None,
+        "speedup": price.speedup if price else None, "accept_share": share,
         "accept_denominator": f"of {drafted} proposed" if drafted else None, "status": status,
         "verdict": measured_verdict(cell, baseline), "provenance": "measured", "source": f"run {cell['run_id']}", "run_id": cell["run_id"],
         "cell_id": f"{cell['run_id']}-{cell['n_max']}-{cell['c']}",
         "why": cell_why(price, cell["n_max"]) if status == "ok" else (cell["why_bad"] or "no counted repetition"),
+        "accept_status": accept_status(cell["n_max"], share, faults), "faults": faults, "price": price.as_json() if price else None,
     }  # fmt: skip
+    wrong = next((rate_fault(rate) for rate in (cell["tok_per_s"], *cell["rates"]) if not is_rate(rate)), None) if status == "ok" else None
+    return invalid_cell(filled, wrong) if wrong else filled
 
 
 def cell_status(cell: dict[str, Any]) -> str:

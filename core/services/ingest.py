@@ -7,6 +7,7 @@ from typing import Any
 
 from core.domain.price import steps_taken
 from core.domain.recipe import digest, recipe_of
+from core.domain.sound import is_rate, rate_fault
 from core.formats import metrics, statistics, version
 from core.formats.load_log import read_placement
 from core.ports.store import Batch
@@ -119,6 +120,9 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
     drafted, accepted = (_sum(streams, "draft_n"), _sum(streams, "draft_n_accepted")) if body["n_max"] else (None, None)
     decode_tokens = int(predicted) - len(streams) if predicted else None
     prompt_n, prompt_ms = _sum(streams, "prompt_n"), _sum(streams, "prompt_ms")
+    status, reason = body["status"], body.get("reason") or ""
+    if status == "ok" and not is_rate(body["tok_s"]):
+        status, reason = "invalid", f"{rate_fault(body['tok_s'])}, yet the repetition was called ok"
     ttft = [stream["ttft_ms"] for stream in streams if stream.get("ttft_ms") is not None]
     return {
         "run_id": run_id,
@@ -132,9 +136,9 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
         "temperature": body["temperature"],
         "counted": body["counted"],
         "kind": "real",
-        "status": body["status"],
-        "reason": body.get("reason") or "",
-        "tok_per_s": body["tok_s"],
+        "status": status,
+        "reason": reason,
+        "tok_per_s": body["tok_s"] if is_rate(body["tok_s"]) else None,
         "client_tok_per_s": streams[0].get("client_tok_s") if len(streams) == 1 else None,
         "ttft_ms": sum(ttft) / len(ttft) if ttft else None,
         "prefill_tok_per_s": 1000.0 * prompt_n / prompt_ms if prompt_n and prompt_ms else None,

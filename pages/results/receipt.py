@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.services.matrix import receipt
+from core.services.receipts import receipt
 from core.ui.components import receipt as part
 from core.ui.components.computed import computed
 from core.ui.components.import_preview import raw_file

@@ -13,7 +13,8 @@ from core.config import Settings
 from core.domain.box import THIS_MACHINE, ModelFile
 from core.domain.run import DONE, FINAL, new_run_id
 from core.services.follow import follow_once
-from core.services.matrix import matrix_rows, receipt
+from core.services.matrix import matrix_rows
+from core.services.receipts import receipt
 from core.services.runs import read_raw, start_run
 from core.services.worksheets import propose, show_worksheet, sweep_values
 from tests.engine.conftest import Make

@@ -6,7 +6,8 @@ import pytest
 
 from core.errors import BoxBusy, BoxUnreachable, InvalidInput, NotFound, OutputNotUnderstood
 from core.services import follow, runs
-from core.services.matrix import matrix_rows, receipt
+from core.services.matrix import matrix_rows
+from core.services.receipts import receipt
 from tests.fakes.event_lines import LOAD_LOG, EventLines
 
 

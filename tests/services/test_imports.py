@@ -12,7 +12,8 @@ import pytest
 from core.errors import InvalidInput, NotFound, OutputNotUnderstood
 from core.services import imports
 from core.services.imports import LIMIT, import_files, list_imports, preview, raw_import
-from core.services.matrix import matrix_rows, receipt
+from core.services.matrix import matrix_rows
+from core.services.receipts import receipt
 from core.services.worksheets import propose, show_worksheet
 from tests.fakes.measured_run import write_run
 

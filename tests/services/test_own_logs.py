@@ -10,8 +10,8 @@ import pytest
 from core.domain.run import DONE
 from core.errors import NotFound
 from core.services import readings
-from core.services.matrix import receipt
 from core.services.readings import reading_of_run_log
+from core.services.receipts import receipt
 from core.services.worksheets import propose, show_worksheet
 from tests.fakes.measured_run import write_run
 

@@ -33,12 +33,22 @@ def test_price_has_the_fixed_keys():
         "dominant",
         "verdict",
         "note",
+        "ledger",
     } == set(found)
+    ledger = found["ledger"]
+    assert round(ledger["needed_share"], 3) == 0.981 and ledger["got_share"] == pytest.approx(0.78) and ledger["can_win"] is True
+    assert round(ledger["margin_ms"], 2) == -8.15 and [part["name"] for part in ledger["split"]] == [
+        "best case",
+        "acceptance",
+        "verify+draft",
+    ]
+    assert "15% slower" in ledger["sentence"] and ledger["marginal"]["from_n"] == 0
 
 
 def test_price_without_acceptance_leaves_the_undecidable_null():
     code, found = core("price", "--baseline-tok-s", "27", "--spec-tok-s", "59.3", "--n-max", "3", "--json")
     assert code == 0 and [found[k] for k in ("a", "step_ms", "step_in_h", "break_even_accept_share", "parts", "dominant")] == [None] * 6
+    assert round(found["ledger"]["needed_share_max"], 3) == 0.274 and round(found["ledger"]["got_share_min"], 3) == 0.399
 
 
 @pytest.mark.parametrize(
@@ -69,6 +79,8 @@ def test_matrix_shows_the_reference_rows_on_a_new_database(tmp_path):
     assert code == 0 and len(found["rows"]) == 4
     row = next(row for row in found["rows"] if row["spill"]["layers"] == 14)
     assert round(row["cells"]["1"]["speedup"], 3) == 1.185 and row["cells"]["1"]["provenance"] == "transcribed"
+    priced = row["cells"]["3"]["price"]
+    assert (round(priced["step_ms"], 2), round(priced["step_in_h"], 2), priced["dominant"]) == (177.66, 3.94, "verify+draft")
     assert row["cells"]["1"]["accept_denominator"] == "first position" and set(row["cells"]) == {"off", "1", "2", "3"}
     qwen = found["rows"][0]["cells"]
     assert qwen["1"] == {**qwen["1"], "status": "not_run", "tok_s": None, "speedup": None} and qwen["3"]["accept_share"] is None

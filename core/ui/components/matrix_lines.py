@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.charts.lines import Series, line_figure
 from core.services.house import House
-from core.services.matrix import receipt
+from core.services.receipts import receipt
 from core.ui.components.figures import cell_words, plain
 from core.ui.components.grid import denominator, row_title
 from core.ui.components.theme import is_dark

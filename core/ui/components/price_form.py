@@ -10,7 +10,8 @@ from core.charts.price import Need, needed_figure, speedup_figure
 from core.domain.price import Price, price_pair, tokens_per_step_from_share
 from core.errors import NotFound
 from core.services.house import House
-from core.services.matrix import matrix_rows, receipt
+from core.services.matrix import matrix_rows
+from core.services.receipts import receipt
 from core.ui.components.figures import VERDICTS, literal, ms, plain, rate, share_exact, sign, speedup
 from core.ui.components.grid import row_title
 from core.ui.components.theme import is_dark
