@@ -28,7 +28,7 @@ from core.domain.reference_sheet import price_for
 from core.errors import DecisionRefused, NotFound
 from core.services.frozen import cell_conditions, freeze, unfit_for_keep
 from core.services.house import House
-from core.services.matrix import receipt
+from core.services.receipts import receipt
 from core.services.worksheets import evidence_of, get_worksheet
 
 _ONE_AT_A_TIME = threading.Lock()

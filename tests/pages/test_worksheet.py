@@ -253,7 +253,8 @@ def test_against_the_suggestion_asks_why(open_page: OpenPage, house: House, pric
     assert "Why against the suggestion: The computed suggestion is “keep”." in words(at)
     at.text_area(key="decision-against").set_value("the box is being sold").run()
     _button(at, "Record decision").click().run()
-    assert [entry["reason"] for entry in house.store.decisions.all()] == ["not now · the box is being sold"]
+    (entry,) = house.store.decisions.all()
+    assert (entry["reason"], entry["details"]["against_why"]) == ("not now", "the box is being sold")
 
 
 def test_a_worksheet_is_decided_once(open_page: OpenPage, house: House, priced: str) -> None:

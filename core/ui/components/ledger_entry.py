@@ -56,7 +56,7 @@ def _evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
     st.caption("what this does not show")
     st.text(evidence["not_shown"])
     st.caption("what would make it stale")
-    st.text(", ".join(evidence["stale_when"]))
+    st.text(", ".join((entry.get("details") or evidence)["stale_when"]))
     st.caption("hashes: of this entry, of the entry before, of the evidence")
     st.code(f"{entry['sha']}\n{entry['prev'] or '(first entry)'}\n{entry['evidence_sha256']}", language=None)
 
