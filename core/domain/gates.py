@@ -92,6 +92,8 @@ def _drift(evidence: Evidence) -> Verdict:
 
 
 def _same(evidence: Evidence) -> Verdict:
+    if evidence.baseline_run_id:
+        return FAIL, "Baseline and candidate come from two runs, a speed-up is taken within one: choose both from the same run."
     if evidence.unwanted is None:
         return OPEN, "Run both sides with recorded recipes."
     return (FAIL, "Differs beside the change: " + ", ".join(evidence.unwanted)) if evidence.unwanted else (PASS, "")
@@ -123,7 +125,25 @@ def suggestion_of(evidence: Evidence, *, last_position: float | None = None) -> 
     if 0 not in rates or len(rates) < 2:
         return {"action": None, "n_max": None, "text": "Nothing can be suggested before a baseline and one n_max are measured."}
     best, longest = winner_of(rates, evidence.asked.get("repetitions", 3)) or 0, max(rates)
-    return suggest(best, longest, evidence.candidate.n_max or longest, last_position, _ratios(rates))
+    return _at_production(evidence, suggest(best, longest, evidence.candidate.n_max or longest, last_position, _ratios(rates)))
+
+
+def _at_production(evidence: Evidence, found: dict[str, Any]) -> dict[str, Any]:
+    """The row at the production concurrency decides where it is measured; where it is not, the sentence says so."""
+    c, candidate = evidence.asked["production_c"], evidence.candidate.n_max or 0
+    rates = {n: cell["rates"] for n, cell in evidence.production_steps.items() if cell["n"]}
+    if c == 1:
+        return found
+    if 0 not in rates or len(rates) < 2:
+        return {**found, "text": f"{found['text']} That is one stream: c={c} is not measured yet, and it decides."}
+    best = winner_of(rates, evidence.asked.get("repetitions", 3)) or 0
+    shown = f"At c={c}: " + ", ".join(f"n={n} {ratio:.2f}×" for n, ratio in sorted(_ratios(rates).items())) + "."
+    if best == 0:
+        return {"action": "disable", "n_max": 0, "text": f"{shown} No n_max beats speculation off there beyond noise. {found['text']}"}
+    if best < candidate:
+        return {"action": "narrow", "n_max": best, "text": f"{shown} n_max {best} beats the candidate's {candidate} there. {found['text']}"}
+    action, n_max = ("keep", best) if found["action"] == "disable" else (found["action"], found["n_max"])
+    return {"action": action, "n_max": n_max, "text": f"{shown} {found['text']}"}
 
 
 def suggest(best: int, longest: int, candidate: int, last_position: float | None, ratios: dict[int, float]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The accounting worksheet: fields with a baseline and a candidate side, what each is worth, and what is still missing.
 
 Input everywhere is `Evidence`: what the worksheet's run measured and what people typed. A value is a dict
-{state, text, provenance, run_id, cell_id, typed_by}; state: ok | not_run | not_applicable | not_recorded | failed.
+{state, text, provenance, run_id, cell_id, typed_by, typed_at}; state: ok | not_run | not_applicable | not_recorded | failed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ class Side:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything a worksheet is filled from. `steps`: single-stream cells by n, baseline at 0. `typed`: (field, side) → entry."""
+    """Everything a worksheet is filled from. `steps`: single-stream cells by n, baseline at 0; `production_steps`: the same there.
+
+    `typed`: (field, side) → entry. `baseline_run_id`: the baseline's run where it is another one than the candidate's.
+    """
 
     asked: dict[str, Any]
     run_id: str | None = None
@@ -78,12 +81,14 @@ class Evidence:
     typed: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     unwanted: dict[str, Any] | None = None
     owner: str | None = None
+    production_steps: dict[int, dict[str, Any]] = field(default_factory=dict)
+    baseline_run_id: str | None = None
     provenance: str = "measured"
 
 
 def value(text: str, *, state: str = "ok", **more: Any) -> dict[str, Any]:
     """One worksheet value with where it comes from."""
-    return {"state": state, "text": text, "provenance": None, "run_id": None, "cell_id": None, "typed_by": None, **more}
+    return {"state": state, "text": text, "provenance": None, "run_id": None, "cell_id": None, "typed_by": None, "typed_at": None, **more}
 
 
 MISSING = value("", state="not_run")
@@ -95,6 +100,8 @@ def fields_of(evidence: Evidence) -> list[dict[str, Any]]:
     rows = []
     for key, label in FIELDS.items():
         base, cand = _READERS[key](evidence, evidence.baseline), _READERS[key](evidence, evidence.candidate)
+        if evidence.baseline_run_id and base["run_id"]:
+            base = {**base, "run_id": evidence.baseline_run_id}
         if key in ("accepted_length", "positions") and base["state"] != "failed":
             base = NOT_APPLICABLE
         if key in ("decision", "owner", "failure_modes"):
@@ -103,6 +110,12 @@ def fields_of(evidence: Evidence) -> list[dict[str, Any]]:
         note = evidence.typed.get((key, "note"), {}).get("value") or ""
         rows.append({"key": key, "label": label, "baseline": base, "candidate": cand, "note": note, "state": "ok" if done else "open"})
     return rows
+
+
+def priced(fields: list[dict[str, Any]]) -> tuple[int, int]:
+    """How many rows are filled, of how many: decision and owner come after the price and do not count."""
+    rows = [row for row in fields if row["key"] not in ("decision", "owner")]
+    return sum(row["state"] == "ok" for row in rows), len(rows)
 
 
 def _from_run(evidence: Evidence, text: str, cell: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -223,7 +236,7 @@ def _typed(key: str) -> Any:
         shown = entry["value"]
         if key == "suite":
             shown = f"{shown['suite']}: " + ", ".join(f"{score:g}" for score in shown["scores"])
-        return value(str(shown), provenance="typed", typed_by=entry["typed_by"])
+        return value(str(shown), provenance="typed", typed_by=entry["typed_by"], typed_at=entry["noted_at"])
 
     return read
 

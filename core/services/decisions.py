@@ -26,10 +26,11 @@ from core.domain.forms import checked
 from core.domain.recipe import canonical, digest
 from core.domain.reference_sheet import price_for
 from core.errors import DecisionRefused, NotFound
+from core.services.evidence import evidence_of
 from core.services.frozen import cell_conditions, freeze, unfit_for_keep
 from core.services.house import House
 from core.services.receipts import receipt
-from core.services.worksheets import evidence_of, get_worksheet
+from core.services.worksheets import get_worksheet
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -116,8 +117,8 @@ def entry_of(entries: list[dict[str, Any]], number: int) -> dict[str, Any]:
 
 
 def revision_of(house: House, worksheet_id: str) -> int:
-    """How many values were typed into the worksheet so far: its revision."""
-    return len(house.store.worksheets.entries(worksheet_id))
+    """Number of the last value typed into the worksheet: its revision; 0 before the first."""
+    return max((entry["entry"] for entry in house.store.worksheets.entries(worksheet_id)), default=0)
 
 
 def _draft(house: House, form: DecisionForm) -> Draft:

@@ -9,11 +9,12 @@ from typing import Any
 from core.domain.cell_gate import FAIL, Condition, cell_gate, facts_of
 from core.domain.decision import FORMULAS, NOT_SHOWN
 from core.domain.gates import gates_of
-from core.domain.reference_sheet import fields_for, suggestion_for
+from core.domain.reference_sheet import fields_for
 from core.domain.run import DONE
 from core.domain.stale import facts_of as stale_facts
 from core.domain.worksheet import Evidence, Side
 from core.services.house import House
+from core.services.traffic import suggestion_with_mix
 
 _SAMPLE = (
     "seq",
@@ -34,14 +35,15 @@ _SAMPLE = (
 
 def freeze(house: House, worksheet: dict[str, Any], evidence: Evidence) -> dict[str, Any]:
     """The evidence as plain JSON: what was asked, both sides, fields, gates, suggestion, samples, run heads, facts that may go stale."""
-    found = asdict(evidence)
+    found, (suggested, traffic) = asdict(evidence), suggestion_with_mix(house, evidence)
     found["typed"] = {f"{field}.{side}": entry for (field, side), entry in evidence.typed.items()}
     frozen = {
         **found,
         "title": worksheet["title"],
         "fields": fields_for(evidence),
         "gates": gates_of(evidence),
-        "suggestion": suggestion_for(evidence),
+        "suggestion": suggested,
+        "traffic": traffic,
         "facts": run_facts(house, evidence.run_id) if evidence.run_id else {},
         "cell_gate": {name: [asdict(one) for one in found] for name, found in cell_conditions(house, evidence).items()},
         "samples": _samples(house, evidence.run_id),

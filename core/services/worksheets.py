@@ -8,18 +8,18 @@ from typing import Any
 from core.domain.decision import in_force
 from core.domain.forms import Name, Record, Sentence, checked
 from core.domain.gates import flips_at_production, gates_of
-from core.domain.recipe import unwanted_differences
-from core.domain.reference_sheet import fields_for, price_for, suggestion_for
+from core.domain.matrix import measured_price
+from core.domain.reference_sheet import fields_for, price_for
 from core.domain.revisions import current
-from core.domain.run import DONE, FINAL, Proposal
-from core.domain.sweep import winner_of
-from core.domain.worksheet import EXTRA_FIELDS, FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, value
+from core.domain.run import FINAL, Proposal
+from core.domain.templates import WorksheetForm
+from core.domain.worksheet import EXTRA_FIELDS, FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, priced, value
 from core.errors import DecisionRefused, InvalidInput, NotFound
-from core.formats.version import read_version
 from core.services.boxes import model_names
+from core.services.evidence import evidence_of, recipe_differences
 from core.services.house import House
 from core.services.readings import readings_of_arm
-from core.services.reference_sheets import evidence_from_reference
+from core.services.traffic import suggestion_with_mix
 
 SIDES = ("baseline", "candidate")
 
@@ -41,7 +41,7 @@ def propose(house: House, values: dict[str, Any], *, who: str, worksheet_id: str
     worksheet_id = worksheet_id or new_worksheet_id()
     if house.store.worksheets.get(worksheet_id):
         return worksheet_id
-    proposal = _checked_with_name(values, who)
+    proposal: WorksheetForm = _checked_with_name(values, who)
     box = house.box(proposal.box_id)
     house.workload(proposal.workload_id)
     known = model_names(house, box)
@@ -60,17 +60,17 @@ def propose(house: House, values: dict[str, Any], *, who: str, worksheet_id: str
     return worksheet_id
 
 
-def _checked_with_name(values: dict[str, Any], who: str) -> Proposal:
+def _checked_with_name(values: dict[str, Any], who: str) -> WorksheetForm:
     """The proposal; problems of the form and of the name come together."""
     problems: dict[str, str] = {}
-    for model, given in ((Proposal, values), (Note, {"text": "", "by": who})):
+    for model, given in ((WorksheetForm, values), (Note, {"text": "", "by": who})):
         try:
             checked(model, given)
         except InvalidInput as error:
             problems |= error.problems
     if problems:
         raise InvalidInput(problems)
-    return checked(Proposal, values)
+    return checked(WorksheetForm, values)
 
 
 def list_worksheets(house: House) -> list[dict[str, Any]]:
@@ -86,82 +86,18 @@ def list_worksheets(house: House) -> list[dict[str, Any]]:
 
 
 def get_worksheet(house: House, worksheet_id: str) -> dict[str, Any]:
-    """The worksheet's row; raises NotFound."""
+    """The worksheet's row, `body` with what was changed of it since; raises NotFound."""
     row = house.store.worksheets.get(worksheet_id)
     if row is None:
         raise NotFound("worksheet", worksheet_id, [one["worksheet_id"] for one in house.store.worksheets.all()[:10]])
-    return row
+    plan = current(house.store.worksheets.entries(worksheet_id)).get(("plan", "candidate"), {}).get("value") or {}
+    return {**row, "body": {**row["body"], **plan}}
 
 
 def sweep_values(worksheet: dict[str, Any]) -> dict[str, Any]:
     """The sweep this worksheet asks for, as the form of `start_run`."""
-    return {**worksheet["body"], "worksheet_id": worksheet["worksheet_id"]}
-
-
-def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = None) -> Evidence:
-    """Everything measured and typed for a worksheet, from its newest finished run (else its newest run)."""
-    if worksheet["body"].get("reference"):
-        return evidence_from_reference(house, worksheet, owner=owner)
-    typed = current(house.store.worksheets.entries(worksheet["worksheet_id"]))
-    runs = house.store.runs.find(worksheet_id=worksheet["worksheet_id"])
-    run = next((one for one in runs if one["state"] == DONE), runs[0] if runs else None)
-    asked = worksheet["body"]
-    if run is None:
-        return Evidence(asked, typed=typed, owner=owner)
-    cells = house.store.cells.of_run(run["run_id"])
-    steps = {cell["n_max"]: cell for cell in cells if cell["c"] == 1}
-    chosen = _candidate_n(steps, typed, asked.get("repetitions", 3))
-    finished: dict[str, Any] = next((event["body"] for event in house.store.runs.events(run["run_id"], kinds=("run_finished",))), {})
-    baseline, candidate = (_side(house, run, cells, n, asked["production_c"]) for n in (0, chosen))
-    unwanted = None
-    if baseline.recipe and candidate.recipe:
-        unwanted = unwanted_differences(baseline.recipe, candidate.recipe)
-    return Evidence(
-        asked,
-        run["run_id"],
-        run["state"],
-        finished.get("drifted"),
-        finished.get("stop"),
-        baseline,
-        candidate,
-        steps,
-        typed,
-        unwanted,
-        owner,
-    )
-
-
-def _candidate_n(steps: dict[int, dict[str, Any]], typed: dict[tuple[str, str], dict[str, Any]], planned: int) -> int | None:
-    """The candidate's n: the one a person chose, else the winner, else (off wins) the smallest n measured."""
-    measured = sorted(n for n, cell in steps.items() if n and cell["n"])
-    chosen = typed.get(("n_max", "candidate"), {}).get("value")
-    if chosen in measured:
-        return int(chosen)
-    return winner_of({n: cell["rates"] for n, cell in steps.items() if cell["n"]}, planned) or (measured[0] if measured else None)
-
-
-def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max: int | None, production_c: int) -> Side:
-    mine = {cell["c"]: cell for cell in cells if cell["n_max"] == n_max}
-    single = mine.get(1)
-    if n_max is None or single is None:
-        return Side()
-    preflight: dict[str, Any] = next((e["body"] for e in house.store.runs.events(run["run_id"], kinds=("preflight",))), {})
-    text = preflight.get("engine", {}).get("version_text", "")
-    build, commit = read_version(text)
-    servers = [row for row in house.store.cells.servers(run["run_id"]) if (row["n_max"], row["c"]) == (n_max, 1)]
-    logs = [one for one in readings_of_arm(house, run["run_id"], n_max, 1) if one["values"]]
-    shares = [s["per_position"] for s in house.store.cells.samples(run["run_id"], n_max=n_max, c=1) if s["per_position"] and s["counted"]]
-    return Side(
-        n_max=n_max,
-        engine={"build": build, "commit": commit, "version_text": text},
-        artifact=preflight.get("artifact"),
-        placement=servers[-1]["placement"] if servers else None,
-        recipe=house.store.cells.recipe(single["recipe_id"]),
-        single=single,
-        production=mine.get(production_c),
-        per_position=[sum(column) / len(shares) for column in zip(*shares, strict=False)] if shares else None,
-        log={"name": logs[-1]["name"], **logs[-1]["values"]} if logs else None,
-    )
+    asked = {name: one for name, one in worksheet["body"].items() if name in Proposal.model_fields}
+    return {**asked, "worksheet_id": worksheet["worksheet_id"]}
 
 
 def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None) -> dict[str, Any]:
@@ -172,15 +108,24 @@ def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None)
     fields = fields_for(evidence)
     if decisions:
         fields = [{**row, **_decided(decisions[-1])} if row["key"] == "decision" else row for row in fields]
+    entries = house.store.worksheets.entries(worksheet_id)
+    suggested, traffic = suggestion_with_mix(house, evidence)
     return {
         "worksheet": worksheet,
+        "evidence": evidence,
+        "revision": max((entry["entry"] for entry in entries), default=0),
+        "last_entry": entries[-1] if entries else None,
+        "priced": priced(fields),
         "fields": fields,
         "gates": gates_of(evidence),
-        "suggestion": suggestion_for(evidence),
+        "suggestion": suggested,
+        "traffic": traffic,
+        "differences": recipe_differences(evidence),
         "steps": evidence.steps,
         "candidate_n": evidence.candidate.n_max,
         "flips": flips_at_production(evidence),
         "price": price_for(evidence),
+        "production_price": measured_price(evidence.candidate.production or {"n_max": 0}, evidence.baseline.production),
         "runs": house.store.runs.find(worksheet_id=worksheet_id),
         "decisions": decisions,
         "run_id": evidence.run_id,

@@ -36,6 +36,8 @@ ENTRIES = (
     Entry("Review", "worksheets", "Worksheets"),
     Entry("Review", "worksheet", "Worksheet", is_hidden=True),
     Entry("Review", "ledger", "Ledger"),
+    Entry("Review", "decision", "Decision", is_hidden=True),
+    Entry("Review", "runbook", "Runbook"),
 )
 
 

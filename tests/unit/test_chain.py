@@ -33,7 +33,9 @@ def test_a_whole_ledger_holds() -> None:
     assert verified([], None, None)["ok"] and verified([], [], None)["ok"]
 
 
-@pytest.mark.parametrize("column", ["worksheet_id", "verdict", "action", "owner", "reason", "at", "details", "evidence", "prev", "sha", "number"])
+@pytest.mark.parametrize(
+    "column", ["worksheet_id", "verdict", "action", "owner", "reason", "at", "details", "evidence", "prev", "sha", "number"]
+)
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_any_changed_column_is_found_at_its_entry(column: str, place: int) -> None:
     rows = [{**row, column: {"x": 1} if column in ("details", "evidence") else 9 if column == "number" else "x"} if at == place else row
