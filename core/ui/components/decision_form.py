@@ -115,9 +115,10 @@ def _sign(house: House, values: dict[str, Any]) -> None:
 
 def _withdraw(house: House, number: int) -> None:
     is_done = False
+    follow_person("withdraw-owner")
     with st.form("withdraw-form"):
         st.text(f"Or withdraw entry {number}: it stays, and a new entry takes it back.")
-        owner = st.text_input("Withdrawn by", key="withdraw-owner", value=owner_typed())
+        owner = st.text_input("Withdrawn by", key="withdraw-owner")
         reason = st.text_area("Reason for withdrawing", key="withdraw-reason", height=80)
         if st.form_submit_button("Withdraw", key="withdraw"):
             with told({"owner": "Withdrawn by", "reason": "Reason for withdrawing"}):
