@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.agent.files import read_json
@@ -19,6 +19,7 @@ class Allowed:
     engines: "list[dict[str, Any]]"
     models: "list[dict[str, str]]"
     error: str = ""
+    suites: "list[dict[str, Any]]" = field(default_factory=list)
 
     def engine(self, engine_id: str) -> dict[str, Any] | None:
         return next((item for item in self.engines if item["id"] == engine_id), None)
@@ -33,6 +34,7 @@ def read_allowed(root: str) -> Allowed:
         engines = [_engine(item) for item in raw.get("engines", [])]
         models = [{"name": str(item["name"]), "path": str(item["path"])} for item in raw.get("models", [])]
         roots = [str(item) for item in raw.get("model_roots", [])]
+        suites = [_suite(item) for item in raw.get("suites", [])]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         return Allowed([], [], "allow.json cannot be read: %s" % error)
     known = {item["name"] for item in models}
@@ -42,7 +44,7 @@ def read_allowed(root: str) -> Allowed:
             if name not in known and len(models) < _MAX_MODELS:
                 known.add(name)
                 models.append({"name": name, "path": path})
-    return Allowed(engines, models)
+    return Allowed(engines, models, "", suites)
 
 
 def _engine(raw: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +53,14 @@ def _engine(raw: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("an engine has no command")
     env = {str(key): str(value) for key, value in raw.get("env", {}).items()}
     return {"id": str(raw["id"]), "kind": str(raw.get("kind", "")), "argv": argv, "env": env}
+
+
+def _suite(raw: dict[str, Any]) -> dict[str, Any]:
+    argv = [str(item) for item in raw["argv"]]
+    if not argv:
+        raise ValueError("a suite has no command")
+    rule = {"by": str(raw["by"]), "at": str(raw.get("at", ""))}
+    return {"id": str(raw["id"]), "argv": argv, "rule": rule, "limit_s": float(raw["limit_s"])}
 
 
 def _models_below(folder: str, levels: int) -> list[str]:

@@ -30,7 +30,7 @@ _LISTEN_EVERY_S, _HEALTH_EVERY_S = 0.03, 0.1
 
 # Runs between fork and exec in a process of its own: the kernel ends the engine when the agent dies, whatever kills it, and
 # under memory pressure takes the engine first, so that the agent can still report it.
-_STEP = """
+STEP = """
 import ctypes, os, sys
 try:
     ctypes.CDLL(None).prctl(1, 9, 0, 0, 0)
@@ -110,7 +110,7 @@ class Engine:
             environment = dict(environment, **{KEY_VARIABLE: self.key})
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _STEP, str(os.getpid())] + self._argv,
+                [sys.executable, "-I", "-S", "-c", STEP, str(os.getpid())] + self._argv,
                 stdin=subprocess.DEVNULL,
                 stdout=writer,
                 stderr=writer,

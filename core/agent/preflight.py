@@ -24,8 +24,16 @@ class RunFailed(Exception):
         self.code = code
 
 
+class StageFailed(Exception):
+    """The stage cannot be counted; the sweep's rules say what comes next."""
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
 class Ready:
-    """What preflight found: the engine's command, the arguments of every arm with paths in place, the facts for the ledger."""
+    """What preflight found: the engine's command, the arguments of every arm with paths in place, the suites, the facts for the ledger."""
 
     def __init__(self, root: str, spec: Spec, watch: Watch) -> None:
         self._root, self._spec, self._watch = root, spec, watch
@@ -42,10 +50,15 @@ class Ready:
         self.help_text = self._texts["help_text"]
         self._check_flags()
         self._paths = self._model_paths(allowed)
+        self.suites = {suite["id"]: suite for suite in allowed.suites}
 
     def args_for(self, n_max: int, c: int) -> list[str]:
         """The arm's arguments, every model placeholder replaced by its path."""
-        return [self._paths.get(token, token) for token in self._spec.arms[(n_max, c)]]
+        return self.filled(self._spec.arms[(n_max, c)])
+
+    def filled(self, args: list[str]) -> list[str]:
+        """Arguments of the spec with every model placeholder replaced by its path."""
+        return [self._paths.get(token, token) for token in args]
 
     def facts(self) -> dict[str, Any]:
         """Body of the `preflight` event. Raises RunFailed where a GPU is in use by somebody else."""
@@ -64,7 +77,7 @@ class Ready:
 
     def _check_flags(self) -> None:
         try:
-            for args in self._spec.arms.values():
+            for args in self._spec.every_args():
                 flags.check(args, self.help_text)
         except flags.FlagProblem as problem:
             raise RunFailed(problem.code, str(problem)) from None
@@ -74,7 +87,7 @@ class Ready:
 
     def _model_paths(self, allowed: boxfacts.Allowed) -> dict[str, str]:
         paths = {"{model}": _model_of(allowed, self._spec.model_name)}
-        for args in self._spec.arms.values():
+        for args in self._spec.every_args():
             for name in flags.models_named(args):
                 paths["{model:%s}" % name] = _model_of(allowed, name)
         return paths

@@ -12,13 +12,14 @@ from statistics import median
 from typing import Any
 
 from core.agent import proc
+from core.agent.after import After
 from core.agent.client import ENDED_EARLY
 from core.agent.engine import FOREIGN, Engine, ForeignPort, LoadFailed
 from core.agent.files import write_json
 from core.agent.heartbeat import Heartbeat
 from core.agent.journal import DiskFull, Journal
 from core.agent.measure import OK, Meter
-from core.agent.preflight import Ready, RunFailed
+from core.agent.preflight import Ready, RunFailed, StageFailed
 from core.agent.pricing import figures_of
 from core.agent.shutdown import end_family
 from core.agent.spec import Spec
@@ -28,14 +29,6 @@ from core.domain.looks import noise_plan
 from core.domain.sweep import Measured, Stage
 
 _PORT_TRIES = 3
-
-
-class StageFailed(Exception):
-    """The stage cannot be counted; the sweep's rules say what comes next."""
-
-    def __init__(self, code: str, text: str) -> None:
-        super().__init__(text)
-        self.code = code
 
 
 class Run:
@@ -111,6 +104,8 @@ class Run:
             raise RunFailed("gpu_busy", "Somebody else computes on the GPU: %s." % facts["others_on_gpu"][:5])
         try:
             self._stages(ready)
+            self._put_down()
+            After(self._spec, ready, self._journal, self._watch, self._beat, self._launch, self._end).run(sweep.winner(self._done))
         finally:
             self._put_down()
         stop = sweep.stop_of(self._spec.plan, self._done)
@@ -173,7 +168,7 @@ class Run:
         self._codes[len(self._done)] = code
         priced = figures_of(counted)
         body = dict(
-            priced, stage=shown(stage), status=status, code=code, reason=reason, tok_s=rates, drafted=_sum(counted, "drafted"),
+            priced, stage=stage.as_json(), status=status, code=code, reason=reason, tok_s=rates, drafted=_sum(counted, "drafted"),
             accepted=_sum(counted, "accepted"), proposed_denominator="of proposed", took_s=took_s, load_s=load_s,
         )  # fmt: skip
         measured = Measured(
@@ -185,7 +180,7 @@ class Run:
         """An engine for the stage's arm, warmed up; seconds its start took, 0 where it was still up. Raises StageFailed, RunFailed."""
         if self._engine is not None:
             self._beat.set(stage=stage.name)
-            self._journal.append("stage_started", stage=shown(stage), server=self._engine.number)
+            self._journal.append("stage_started", stage=stage.as_json(), server=self._engine.number)
             return 0.0
         self._engine = self._launch(ready, stage)
         self._meter = Meter(self._spec, stage, self._engine, self._watch)
@@ -198,16 +193,19 @@ class Run:
         if engine is not None:
             self._end(engine)
 
-    def _launch(self, ready: Ready, stage: Stage) -> Engine:
-        """A healthy engine for the stage; another port when a stranger took the chosen one. Raises StageFailed, RunFailed."""
+    def _launch(self, ready: Ready, stage: Stage, args: list[str] | None = None, **purpose: str) -> Engine:
+        """A healthy engine for the stage; another port when a stranger took the chosen one. Raises StageFailed, RunFailed.
+
+        `args`: other arguments than the arm's own; `purpose` goes into the ledger: the start does not serve the sweep itself."""
         for attempt in range(_PORT_TRIES):
             self._servers += 1
-            argv = list(ready.engine["argv"]) + ready.args_for(stage.n_max, stage.c)
+            argv = list(ready.engine["argv"]) + (args or ready.args_for(stage.n_max, stage.c))
             engine = Engine(self._servers, argv, self._spec.added, ready.help_text)
             if attempt == 0:
-                self._journal.append("stage_started", stage=shown(stage), server=engine.number)
+                self._journal.append("stage_started", stage=stage.as_json(), server=engine.number)
             self._beat.set(phase="loading", stage=stage.name, repetition=None, repetitions=stage.repetitions, tok_per_s=None)
-            self._journal.append("server_starting", server=engine.number, n_max=stage.n_max, c=stage.c, argv=engine.shown_argv())
+            argv = engine.shown_argv()
+            self._journal.append("server_starting", server=engine.number, n_max=stage.n_max, c=stage.c, argv=argv, **purpose)
             healthy = False
             try:
                 self._start(engine, ready)
@@ -256,7 +254,7 @@ class Run:
         if engine.listener() == FOREIGN:
             raise StageFailed("port", "Another program listens on the engine's port.")
         sample = self._meter.sample(repetition, attempt)
-        self._journal.append("sample", stage=shown(stage), **sample)
+        self._journal.append("sample", stage=stage.as_json(), **sample)
         self._beat.set(tok_per_s=sample["tok_s"])
         if was_cut(sample) and engine.died(1.0):
             raise StageFailed("engine_died", "The engine ended during repetition %d (%s)." % (repetition, engine.how_it_ended()))
@@ -286,11 +284,6 @@ class Run:
 def was_cut(sample: dict[str, Any]) -> bool:
     """Whether a connection broke: then the engine may be gone, a moment before the kernel says so."""
     return any(answer["error"] not in (None, ENDED_EARLY) and answer["http_status"] in (None, 200) for answer in sample["streams"])
-
-
-def shown(stage: Stage) -> dict[str, Any]:
-    """A stage as the ledger has it."""
-    return dict(asdict(stage), name=stage.name)
 
 
 def _sum(samples: list[dict[str, Any]], key: str) -> int | None:

@@ -6,10 +6,11 @@ import hashlib
 import math
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.agent.files import Refused, read_limited
+from core.domain.cost_line import ALL, NONE
 from core.domain.sweep import Plan, problems_of
 
 FORMAT = 1
@@ -47,6 +48,12 @@ class Spec:
     prompts: "list[dict[str, str]]"
     allow_shared_gpu: bool
     sha256: str
+    forced: "list[dict[str, Any]]" = field(default_factory=list)
+    suites: "list[dict[str, Any]]" = field(default_factory=list)
+
+    def every_args(self) -> "list[list[str]]":
+        """Argument lists of all arms and of the forced points."""
+        return list(self.arms.values()) + [point["args"] for point in self.forced]
 
 
 def read_spec(folder: str, run_id: str) -> Spec:
@@ -80,6 +87,7 @@ def parse(data: bytes, run_id: str) -> Spec:
         arms=_arms(raw["arms"], plan), added=_added(raw["added"]), route=request["route"], max_tokens=max_tokens,
         body=dict(request.get("body", {})), prompts=_prompts(raw["prompts"]),
         allow_shared_gpu=raw.get("allow_shared_gpu") is True, sha256=hashlib.sha256(data).hexdigest(),
+        forced=_forced(raw.get("forced", [])), suites=_suites(raw.get("suites", [])),
     )  # fmt: skip
 
 
@@ -127,6 +135,25 @@ def _arms(raw: list[dict[str, Any]], plan: Plan) -> dict[tuple[int, int], list[s
         missing = [n for n in range(plan.n_max + 1) if (n, c) not in arms]
         _need(not missing, "Arguments are missing for n_max %s at concurrency %d." % (missing, c))
     return arms
+
+
+def _forced(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points of the forced pass: {n_max, point: all | none, args}."""
+    for item in raw:
+        _need(_is_int(item["n_max"]) and 1 <= item["n_max"] <= 16, "A forced point's n_max has to lie between 1 and 16.")
+        _need(item["point"] in (ALL, NONE), "A forced point accepts all or none.")
+        args = item["args"]
+        _need(
+            isinstance(args, list) and all(isinstance(part, str) for part in args), "A forced point's arguments have to be a list of texts."
+        )
+    return [dict(item) for item in raw]
+
+
+def _suites(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Suites to run on both sides after the sweep: {id, runs}."""
+    for item in raw:
+        _need(_is_int(item["runs"]) and 1 <= item["runs"] <= 20, "A suite is run 1 to 20 times a side.")
+    return [{"id": str(item["id"]), "runs": item["runs"]} for item in raw]
 
 
 def _added(raw: dict[str, Any]) -> dict[str, str | None]:

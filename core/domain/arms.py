@@ -4,11 +4,12 @@ An arm is (n_max, concurrency); n_max 0 is the baseline, shown as `off`. An arm 
 carry the same name, and their repetitions belong together.
 """
 
-from dataclasses import dataclass
-from typing import Dict, Tuple
+from dataclasses import asdict, dataclass
+from typing import Any, Dict, Tuple
 
 OFF = 0
 BASELINE, STEP, BETWEEN, BASELINE_AGAIN, PRODUCTION = "baseline", "step", "baseline-between", "baseline-again", "production"
+FORCED_ALL, FORCED_NONE, SUITE = "forced-all", "forced-none", "suite"  # after the sweep: they decide nothing in it
 LOAD = "load"  # winner and baseline at a further concurrency, after everything a decision needs
 ABBA, INTERLEAVED, BLOCK = "abba", "interleaved", "block"
 MAX_REPETITIONS = 8  # a side, however undecided
@@ -50,7 +51,12 @@ class Stage:
     def name(self) -> str:
         arm = "off" if self.n_max == OFF else "n=%d" % self.n_max
         plain = {BASELINE: "baseline", STEP: arm, BETWEEN: "baseline between", BASELINE_AGAIN: "baseline again"}
+        plain.update({FORCED_ALL: "%s, all accepted" % arm, FORCED_NONE: "%s, none accepted" % arm, SUITE: "suites, %s" % arm})
         return plain.get(self.kind, "%s at c=%d" % (arm, self.c))
+
+    def as_json(self) -> Dict[str, Any]:
+        """As the ledger has it, with its name."""
+        return dict(asdict(self), name=self.name)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from core.domain.forms import Name, Record
+from core.domain.suite_score import JSON, REGEX, rule_problem
 
 THIS_MACHINE = "this-machine"
 _HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,253}")
@@ -28,6 +29,34 @@ class ModelFile(Record):
 
     name: Name
     path: str = Field(min_length=1, max_length=1000)
+
+
+class Suite(Record):
+    """A tool suite: an argument list run as it stands, never through a shell, and how its output becomes a score.
+
+    `by`: exit | file | json | regex, `at`: the JSON path or the pattern. `limit_s`: seconds a run may take; `band`: noise in points.
+    """
+
+    id: Name
+    argv: list[str] = Field(min_length=1, max_length=40)
+    by: Literal["exit", "file", "json", "regex"] = "exit"
+    at: str = Field(default="", max_length=300)
+    limit_s: float = Field(default=600.0, ge=1, le=14_400)
+    band: float = Field(default=10.0, ge=0, le=1000, allow_inf_nan=False)
+
+    @field_validator("argv")
+    @classmethod
+    def _argv_is_plain(cls, value: list[str]) -> list[str]:
+        if not value[0].strip() or any("\0" in part or len(part) > 1000 for part in value):
+            raise ValueError("needs a program and its arguments, one a line, each at most 1000 characters.")
+        return value
+
+    @model_validator(mode="after")
+    def _rule_can_be_used(self) -> Suite:
+        problem = rule_problem(self.by, self.at)
+        if problem:
+            raise ValueError(f"the place of the score {problem}" if self.by in (JSON, REGEX) else problem)
+        return self
 
 
 class BoxForm(Record):
@@ -88,10 +117,15 @@ class Box(Record):
     engines: list[Engine]
     models: list[ModelFile] = []
     model_roots: list[str] = []
+    suites: list[Suite] = []
 
     def engine(self, engine_id: str) -> Engine | None:
         """The engine of that id, None when the box has no such engine."""
         return next((engine for engine in self.engines if engine.id == engine_id), None)
+
+    def suite(self, suite_id: str) -> Suite | None:
+        """The tool suite of that id, None when the box has no such suite."""
+        return next((suite for suite in self.suites if suite.id == suite_id), None)
 
     def allow(self) -> dict[str, object]:
         """What the agent may use: the content of allow.json (docs/agent.md)."""
@@ -99,4 +133,5 @@ class Box(Record):
             "engines": [{"id": e.id, "kind": e.kind, "argv": e.argv, "env": {}} for e in self.engines],
             "models": [m.model_dump() for m in self.models],
             "model_roots": self.model_roots,
+            "suites": [suite.model_dump(exclude={"band"}) for suite in self.suites],
         }

@@ -21,13 +21,21 @@ def digest(value: Any) -> str:
 
 
 def recipe_of(
-    *, engine: dict[str, Any], artifact_sha256: str | None, placement: dict[str, Any], asked: dict[str, Any], n_max: int, slots: int
+    *,
+    engine: dict[str, Any],
+    artifact_sha256: str | None,
+    placement: dict[str, Any],
+    asked: dict[str, Any],
+    n_max: int,
+    slots: int,
+    synthetic: str | None = None,
 ) -> dict[str, Any]:
     """The recipe of one arm. Host paths, port, key and log flags are left out: they change neither speed nor text.
 
     `engine`: kind, build, commit. `placement`: as read back from the load log, or asked and marked so.
-    `asked`: context, types, threads, sampling.
+    `asked`: context, types, threads, sampling. `synthetic`: all | none where acceptance was forced, another recipe by that.
     """
+    forced = {"synthetic": synthetic} if synthetic else {}
     return {
         "engine_kind": engine["kind"],
         "engine_build": engine.get("build"),
@@ -38,6 +46,7 @@ def recipe_of(
         "speculation": "draft-mtp" if n_max else "off",
         "n_max": n_max,
         "draft_artifact": None,
+        **forced,
         **asked,
     }
 
@@ -50,3 +59,29 @@ def differences(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[A
 def unwanted_differences(one: dict[str, Any], other: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Differences beside the change under test."""
     return {key: pair for key, pair in differences(one, other).items() if key not in SPECULATION}
+
+
+def without_blanks(body: dict[str, Any]) -> tuple[dict[str, Any], list[list[str]]]:
+    """The body without its unset (None) entries, and where they stood: for forms that have no word for unset."""
+    kept: dict[str, Any] = {}
+    blanks: list[list[str]] = []
+    for key, value in body.items():
+        if value is None:
+            blanks.append([key])
+        elif isinstance(value, dict):
+            kept[key], inner = without_blanks(value)
+            blanks += [[key, *path] for path in inner]
+        else:
+            kept[key] = value
+    return kept, blanks
+
+
+def with_blanks(body: dict[str, Any], blanks: list[list[str]]) -> dict[str, Any]:
+    """The body with its unset entries put back. Raises KeyError where a path leads nowhere."""
+    whole: dict[str, Any] = json.loads(json.dumps(body))
+    for *folders, last in blanks:
+        place = whole
+        for name in folders:
+            place = place[name]
+        place[last] = None
+    return whole

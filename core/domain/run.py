@@ -34,7 +34,11 @@ def short(run_id: str) -> str:
 
 
 class Proposal(Record):
-    """“Turn on MTP for …”: box, engine, model, workload and the concurrency the product serves at."""
+    """“Turn on MTP for …”: box, engine, model, workload, the concurrency the product serves at, and how it is to be measured.
+
+    Placement fields None: the engine's own default, read back from its load log. `forced`: with the forced-acceptance pass.
+    `suites`: ids of tool suites registered on the box; `recipe_id`: the recipe file it starts from.
+    """
 
     title: Title
     box_id: Name
@@ -44,18 +48,22 @@ class Proposal(Record):
     n_max: int = Field(default=3, ge=1, le=16)
     repetitions: int = Field(default=3, ge=3, le=8)
     production_c: int = Field(default=1, ge=1, le=64)
-
-
-class SweepRequest(Proposal):
-    """A proposal as one sweep. Placement fields None: the engine's own default, read back from its load log."""
-
     context: int | None = Field(default=None, ge=256, le=1_048_576)
     n_gpu_layers: int | None = Field(default=None, ge=0, le=1000)
     n_cpu_moe: int | None = Field(default=None, ge=0, le=1000)
-    worksheet_id: str | None = None
     order: Literal["abba", "interleaved", "block"] = "abba"
     budget_min: int | None = Field(default=None, ge=1, le=43_200)
     also_c: list[int] = Field(default=[], max_length=8)
+    forced: bool = False
+    suites: list[Name] = Field(default=[], max_length=20)
+    suite_runs: int = Field(default=2, ge=1, le=20)
+    recipe_id: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+
+
+class SweepRequest(Proposal):
+    """A proposal as one sweep."""
+
+    worksheet_id: str | None = None
 
     def plan(self, *, is_moe: bool, placement: str) -> Plan:
         """The sweep plan; raises InvalidInput when the protocol refuses it."""

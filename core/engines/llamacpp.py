@@ -44,6 +44,7 @@ class Dialect:
     cpu_moe: str | None
     context: str
     slots: str
+    forced: str | None = None
 
 
 def flags_in(help_text: str) -> frozenset[str]:
@@ -82,6 +83,7 @@ def dialect_of(help_text: str) -> Dialect:
         cpu_moe=_first(known, "--n-cpu-moe", "-ncmoe"),
         context=_first(known, "-c", "--ctx-size") or "-c",
         slots=_first(known, "-np", "--parallel") or "-np",
+        forced=_first(known, "--spec-synth-rates"),
     )
 
 
@@ -130,3 +132,16 @@ def _speculation(n_max: int, dialect: Dialect) -> list[str]:
             hint="Choose a newer engine build on the box page.",
         )
     return [dialect.spec_type, dialect.mtp, dialect.draft_max, str(n_max)]
+
+
+def forced_arguments(arm: Arm, dialect: Dialect, *, accepted: bool) -> list[str]:
+    """The arm with every draft token accepted, or none of them, whatever the drafter says. The text is invalid then.
+
+    Raises PreflightRefused when the binary's help offers no forced acceptance.
+    """
+    if dialect.forced is None:
+        raise PreflightRefused(
+            "This engine's --help offers no forced acceptance (--spec-synth-rates), so the forced pass cannot run.",
+            hint="Start the run without the forced pass, or choose a newer engine build.",
+        )
+    return [*arguments(arm, dialect), dialect.forced, ",".join(["1" if accepted else "0"] * arm.n_max)]

@@ -27,6 +27,7 @@ class Batch:
     recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
     servers: list[Row] = field(default_factory=list)
     samples: list[Row] = field(default_factory=list)
+    suite_runs: list[Row] = field(default_factory=list)
 
 
 class BoxRows(ABC):
@@ -101,12 +102,16 @@ class CellRows(ABC):
         """Every real cell with its run's request, state, server placement and recipe: one query."""
 
     @abstractmethod
-    def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None) -> list[Row]:
-        """Repetitions in order, cold and failed ones included, with exclusion reason where there is one."""
+    def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None, kind: str = "real") -> list[Row]:
+        """Repetitions of a kind (real | synthetic) in order, cold and failed ones included, with exclusion reason where there is one."""
 
     @abstractmethod
-    def servers(self, run_id: str) -> list[Row]:
-        """Engine starts of a run: arm, recipe, argument list, placement as read back."""
+    def servers(self, run_id: str, *, purpose: str | None = "sweep") -> list[Row]:
+        """Engine starts of a run: arm, recipe, argument list, placement as read back. `purpose`: sweep | forced | suite, None for all."""
+
+    @abstractmethod
+    def suite_runs(self, run_id: str) -> list[Row]:
+        """Runs of tool suites in order, those without a score included."""
 
     @abstractmethod
     def recipe(self, recipe_id: str) -> dict[str, Any] | None:

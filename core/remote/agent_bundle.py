@@ -11,6 +11,7 @@ from pathlib import Path
 # What travels, file by file: a new agent module has to be added here, nothing else can slip in.
 FILES = (
     "core/agent/__init__.py",
+    "core/agent/after.py",
     "core/agent/boxfacts.py",
     "core/agent/client.py",
     "core/agent/engine.py",
@@ -33,13 +34,16 @@ FILES = (
     "core/agent/run.py",
     "core/agent/shutdown.py",
     "core/agent/spec.py",
+    "core/agent/suites.py",
     "core/agent/watch.py",
     "core/domain/__init__.py",
     "core/domain/arms.py",
     "core/domain/climb.py",
+    "core/domain/cost_line.py",
     "core/domain/looks.py",
     "core/domain/price.py",
     "core/domain/stats.py",
+    "core/domain/suite_score.py",
     "core/domain/sweep.py",
 )
 EMPTY = ("core/__init__.py",)

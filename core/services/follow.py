@@ -13,13 +13,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from core.domain.box import THIS_MACHINE
+from core.domain.event_lines import Page, read_page
 from core.domain.run import ACTIVE, CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, RUNNING, SweepRequest
 from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
-from core.services.journal import Page, read_page
 from core.services.specs import spec_of
 
 LOG_LIMIT = 64 << 20
@@ -104,7 +104,7 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox) -> bool:
     """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included."""
     run_id, came = run["run_id"], False
     seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
-    context = Context(run["spec"], seen, house.store.cells.servers(run_id))
+    context = Context(run["spec"], seen, house.store.cells.servers(run_id, purpose=None))
     offset, seq, sha = run["read_offset"], run["last_seq"], run["last_sha"]
     while data := box.read_events(run_id, offset):
         page = read_page(data, last_seq=seq, last_sha=sha)

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from core.domain.event_lines import Page, event_row, when
 from core.domain.price import steps_taken
 from core.domain.recipe import digest, recipe_of
 from core.domain.sound import is_rate, rate_fault
 from core.formats import metrics, statistics, version
 from core.formats.load_log import read_placement
 from core.ports.store import Batch
-from core.services.journal import Page, when
 
 PLACEMENT_IDENTITY = ("state", "layers_offloaded", "layers_total", "host_mib", "n_cpu_moe")
-ENVELOPE = ("seq", "kind", "wall", "mono_ns", "boot_id", "prev", "sha")
 
 
 class Context:
@@ -31,8 +30,9 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
     """The rows of one page. `logs`: load log by engine start, up to readiness; without one the placement is unknown."""
     batch = Batch(run_id, offset + page.consumed, page.last_seq, page.last_sha)
     for event in page.events:
-        body = {key: value for key, value in event.items() if key not in ENVELOPE}
-        batch.events.append({"seq": event["seq"], "kind": event["kind"], "noted_at": when(event), "body": body})
+        row = event_row(event)
+        body = row["body"]
+        batch.events.append(row)
         if event["kind"] == "preflight":
             context.preflight = body
         elif event["kind"] == "server_starting":
@@ -41,6 +41,8 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
             _add_server(batch, context, body, logs.get(body["server"]))
         elif event["kind"] == "sample":
             batch.samples.append(sample_row(run_id, event, body, context.recipe_ids.get(body["server"], "")))
+        elif event["kind"] == "suite_run":
+            batch.suite_runs.append(suite_row(run_id, event, body))
     return batch
 
 
@@ -56,6 +58,7 @@ def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes
         asked=context.spec["asked"],
         n_max=start["n_max"],
         slots=start["c"],
+        synthetic=start.get("synthetic"),
     )
     recipe_id = digest(recipe)
     context.recipe_ids[number] = recipe_id
@@ -69,6 +72,7 @@ def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes
             "argv": start["argv"],
             "placement": placement,
             "load_s": body.get("load_s"),
+            "purpose": start.get("purpose") or "sweep",
         }
     )
 
@@ -135,7 +139,7 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
         "repetition": body["repetition"],
         "temperature": body["temperature"],
         "counted": body["counted"],
-        "kind": "real",
+        "kind": "synthetic" if body.get("synthetic") else "real",
         "status": status,
         "reason": reason,
         "tok_per_s": body["tok_s"] if is_rate(body["tok_s"]) else None,
@@ -157,6 +161,12 @@ def sample_row(run_id: str, event: dict[str, Any], body: dict[str, Any], recipe_
         "noted_at": when(event),
         "provenance": "measured",
     }
+
+
+def suite_row(run_id: str, event: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """One run of a tool suite as a row; no score is None, never 0."""
+    names = ("suite", "n_max", "c", "run", "status", "reason", "score", "exit_code", "took_s", "output", "errors")
+    return {"run_id": run_id, "seq": event["seq"], **{name: body[name] for name in names}, "noted_at": when(event)}
 
 
 def draft_ms(body: dict[str, Any]) -> float | None:

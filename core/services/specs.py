@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core.domain.box import Box
+from core.domain.cost_line import ALL, NONE
 from core.domain.run import SweepRequest
 from core.domain.workload import Prompt, Workload
-from core.engines.llamacpp import Arm, arguments, dialect_of
+from core.engines.llamacpp import Arm, Dialect, arguments, dialect_of, forced_arguments
 from core.errors import PreflightRefused
 
 
@@ -24,6 +25,7 @@ def spec_of(
     context = request.context or workload.context
     loads = sorted({1, request.production_c, *request.also_c})
     arms = [_arm(request, dialect, n, c, context) for c in loads for n in range(request.n_max + 1)]
+    suites = _suites(request, box)
     body = {"temperature": 0, "cache_prompt": False, "ignore_eos": True, "seed": 1}
     return {
         "format": 1,
@@ -31,7 +33,7 @@ def spec_of(
         "requested_by": who,
         "decision_head": head,
         "plan": plan.__dict__,
-        "limits": {"lifetime_s": 7200, "load_s": 300, "request_s": 600, "grace_s": grace_s},
+        "limits": {"lifetime_s": 7200 + sum(one["at_most_s"] for one in suites), "load_s": 300, "request_s": 600, "grace_s": grace_s},
         "engine": {"id": request.engine_id},
         "model": {"name": request.model},
         "arms": arms,
@@ -45,8 +47,32 @@ def spec_of(
         "request": {"route": "/v1/chat/completions", "max_tokens": workload.max_tokens, "body": body},
         "prompts": [_prompt(prompt) for prompt in workload.prompts_for(max(loads))],
         "prompt_set_sha256": workload.prompt_set_sha256,
+        "forced": _forced_points(request, dialect, context) if request.forced else [],
+        "suites": suites,
         "asked": {"context": context, "sampling": body, "n_gpu_layers": request.n_gpu_layers, "n_cpu_moe": request.n_cpu_moe},
     }
+
+
+def _forced_points(request: SweepRequest, dialect: Dialect, context: int) -> list[dict[str, Any]]:
+    """Two points for each n: all accepted, none accepted."""
+    points = []
+    for n in range(1, request.n_max + 1):
+        arm = Arm(n, 1, context, request.n_gpu_layers, request.n_cpu_moe)
+        points += [{"n_max": n, "point": word, "args": forced_arguments(arm, dialect, accepted=word == ALL)} for word in (ALL, NONE)]
+    return points
+
+
+def _suites(request: SweepRequest, box: Box) -> list[dict[str, Any]]:
+    """The chosen suites with their noise band as registered now; what runs and how it is scored the box knows from its registration."""
+    chosen = []
+    for suite_id in dict.fromkeys(request.suites):
+        suite = box.suite(suite_id)
+        if suite is None:
+            known = ", ".join(one.id for one in box.suites) or "none"
+            raise PreflightRefused(f"The box has no suite “{suite_id}”. It has: {known}.", hint="Register it on the box page.")
+        at_most = 2 * request.suite_runs * (suite.limit_s + 30.0)
+        chosen.append({"id": suite.id, "runs": request.suite_runs, "band": suite.band, "at_most_s": at_most})
+    return chosen
 
 
 def _prompt(prompt: Prompt) -> dict[str, Any]:

@@ -28,7 +28,8 @@ class DuckCells(CellRows):
                       r.request, r.title, r.created_at, t.state, v.placement, q.body AS recipe
                FROM cells c JOIN runs r USING (run_id) JOIN run_state t USING (run_id)
                LEFT JOIN recipes q USING (recipe_id)
-               LEFT JOIN (SELECT run_id, n_max, c, any_value(placement ORDER BY server) AS placement FROM servers GROUP BY ALL) v
+               LEFT JOIN (SELECT run_id, n_max, c, any_value(placement ORDER BY server) AS placement FROM servers
+                          WHERE purpose = 'sweep' GROUP BY run_id, n_max, c) v
                  ON v.run_id = c.run_id AND v.n_max = c.n_max AND v.c = c.c
                WHERE c.kind = 'real' AND (?::VARCHAR IS NULL OR json_extract_string(r.request, '$.model') = ?)
                ORDER BY r.created_at DESC, c.c, c.n_max""",
@@ -39,16 +40,22 @@ class DuckCells(CellRows):
             for row in rows
         ]
 
-    def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None) -> list[Row]:
+    def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None, kind: str = "real") -> list[Row]:
         return self._db.rows(
             """SELECT s.*, e.reason AS excluded_reason, e.who AS excluded_by FROM samples s LEFT JOIN exclusions e USING (run_id, seq)
-               WHERE s.run_id = ? AND (?::INTEGER IS NULL OR s.n_max = ?) AND (?::INTEGER IS NULL OR s.c = ?) ORDER BY s.seq""",
-            [run_id, n_max, n_max, c, c],
+               WHERE s.run_id = ? AND s.kind = ? AND (?::INTEGER IS NULL OR s.n_max = ?) AND (?::INTEGER IS NULL OR s.c = ?)
+               ORDER BY s.seq""",
+            [run_id, kind, n_max, n_max, c, c],
         )
 
-    def servers(self, run_id: str) -> list[Row]:
-        rows = self._db.rows("SELECT * FROM servers WHERE run_id = ? ORDER BY server", [run_id])
+    def servers(self, run_id: str, *, purpose: str | None = "sweep") -> list[Row]:
+        rows = self._db.rows(
+            "SELECT * FROM servers WHERE run_id = ? AND (?::VARCHAR IS NULL OR purpose = ?) ORDER BY server", [run_id, purpose, purpose]
+        )
         return [{**row, "argv": json.loads(str(row["argv"])), "placement": json.loads(str(row["placement"]))} for row in rows]
+
+    def suite_runs(self, run_id: str) -> list[Row]:
+        return self._db.rows("SELECT * FROM suite_runs WHERE run_id = ? ORDER BY seq", [run_id])
 
     def recipe(self, recipe_id: str) -> dict[str, Any] | None:
         rows = self._db.rows("SELECT body FROM recipes WHERE recipe_id = ?", [recipe_id])

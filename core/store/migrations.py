@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from core.errors import StoreError
-from core.store.database import Database
+from core.store.database import Database, Writing
 
 FOLDER = Path(__file__).with_name("migrations")
 _RECORD = """CREATE TABLE IF NOT EXISTS schema_migrations
@@ -24,25 +24,35 @@ def available(folder: Path = FOLDER) -> list[tuple[int, Path]]:
     return found
 
 
-def apply_pending(database: Database, folder: Path = FOLDER) -> list[int]:
-    """Applies what is pending and returns its numbers. A newer schema than this program knows is refused."""
-    with database.tx() as cursor:
+def pending(database: Database, folder: Path = FOLDER) -> list[tuple[int, Path]]:
+    """What has not been applied yet. A newer schema than this program knows is refused."""
+    with database.tx(recorded=False) as cursor:
         cursor.execute(_RECORD)
-    known = {row["number"] for row in database.rows("SELECT number FROM schema_migrations")}
+    known = {int(str(row["number"])) for row in database.rows("SELECT number FROM schema_migrations")}
     files = available(folder)
     if known - {number for number, _ in files}:
         raise StoreError(
-            f"{database.path.name} was written by a newer version (schema {max(known)}). Nothing was changed.",  # type: ignore[type-var]
+            f"{database.path.name} was written by a newer version (schema {max(known)}). Nothing was changed.",
             hint="Start the newer version, or restore a backup made by this one.",
         )
+    return [(number, path) for number, path in files if number not in known]
+
+
+def apply_pending(database: Database, folder: Path = FOLDER, *, upto: int | None = None) -> list[int]:
+    """Applies what is pending (up to a number) and returns its numbers."""
     done = []
-    for number, path in files:
-        if number not in known:
-            text = path.read_text("utf-8")
-            with database.tx() as cursor:
-                cursor.execute(text)
-                cursor.execute(
-                    "INSERT INTO schema_migrations (number, sha256) VALUES (?, ?)", [number, hashlib.sha256(text.encode()).hexdigest()]
-                )
+    for number, path in pending(database, folder):
+        if upto is None or number <= upto:
+            recorded = database.record is not None and not database.record.is_empty
+            with database.tx(recorded=recorded) as writing:
+                apply_one(writing, number, path)
             done.append(number)
     return done
+
+
+def apply_one(writing: Writing, number: int, path: Path) -> None:
+    """One migration with its own row; the house record names it, the file holds it."""
+    text = path.read_text("utf-8")
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    row = "INSERT INTO schema_migrations (number, sha256) VALUES (?, ?)"
+    writing.execute_from({"migration": number}, [(text, []), (row, [number, sha256])])

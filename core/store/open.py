@@ -10,20 +10,15 @@ from core.store.cells import DuckCells
 from core.store.database import Database
 from core.store.decisions import DuckDecisions
 from core.store.imports import DuckImports
-from core.store.migrations import apply_pending
 from core.store.published import DuckPublished
 from core.store.runs import DuckRuns
+from core.store.soundness import open_sound
 from core.store.worksheets import DuckWorksheets
 
 
 def open_store(path: Path) -> tuple[Database, Store]:
     """The database (to close) and the store over it. Raises StoreInUse, StoreError."""
-    database = Database(path)
-    try:
-        apply_pending(database)
-    except BaseException:
-        database.close()
-        raise
+    database = open_sound(path)
     return database, Store(
         boxes=DuckBoxes(database),
         runs=DuckRuns(database),

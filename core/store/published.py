@@ -33,7 +33,7 @@ class DuckPublished(PublishedRows):
         self._db = database
 
     def replace(self, source: str, cells: list[Row], remarks: list[Row]) -> None:
-        with self._db.tx() as cursor:
+        with self._db.tx(recorded=False) as cursor:
             cursor.execute("DELETE FROM published_cells WHERE source = ?", [source])
             cursor.execute("DELETE FROM published_remarks WHERE source = ?", [source])
             for cell in cells:
@@ -58,7 +58,7 @@ class DuckPublished(PublishedRows):
         """All rows in one statement: hundreds of single inserts would be felt at every first start."""
         if self.has_results(sha256):
             return False
-        with self._db.tx() as cursor:
+        with self._db.tx(recorded=False) as cursor:
             cursor.execute("DELETE FROM public_results")
             cursor.execute("DELETE FROM public_results_loaded")
             cursor.execute(_INSERT_RESULTS, [json.dumps(rows, default=str, allow_nan=False), json.dumps([_RESULT])])

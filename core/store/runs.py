@@ -11,6 +11,8 @@ from core.store.database import Database
 
 _STATE_COLUMNS = ("state", "note", "problem", "unreachable_since", "reached_at", "cancel_by", "cancel_at", "ended_at")
 _SET = {name: "UPDATE run_state SET {} = ? WHERE run_id = ?".format(name) for name in _STATE_COLUMNS}  # noqa: S608 UP032 (closed list)
+_INSERT_EVENT = "INSERT OR IGNORE INTO run_events VALUES (?, ?, ?, ?, ?)"
+_PASSING = {"reached_at"}  # a look that found nothing new
 _SELECT = """SELECT r.*, s.* EXCLUDE (run_id), p.spec FROM runs r JOIN run_state s USING (run_id) LEFT JOIN run_specs p USING (run_id)"""
 _SAMPLE_COLUMNS = (
     "run_id", "seq", "server", "recipe_id", "stage", "n_max", "c", "repetition", "temperature", "counted", "kind", "status", "reason",
@@ -19,6 +21,13 @@ _SAMPLE_COLUMNS = (
 )  # fmt: skip
 _INSERT_SAMPLE = "INSERT OR IGNORE INTO samples ({}) VALUES ({})".format(  # noqa: S608 (names from the closed list above)
     ", ".join(_SAMPLE_COLUMNS), ", ".join("?" * len(_SAMPLE_COLUMNS))
+)
+
+_SUITE_COLUMNS = (
+    "run_id", "seq", "suite", "n_max", "c", "run", "status", "reason", "score", "exit_code", "took_s", "output", "errors", "noted_at",
+)  # fmt: skip
+_INSERT_SUITE_RUN = "INSERT OR IGNORE INTO suite_runs ({}) VALUES ({})".format(  # noqa: S608 (names from the closed list above)
+    ", ".join(_SUITE_COLUMNS), ", ".join("?" * len(_SUITE_COLUMNS))
 )
 
 
@@ -68,7 +77,7 @@ class DuckRuns(RunRows):
         unknown = set(columns) - set(_STATE_COLUMNS)
         if unknown:
             raise ValueError(f"not a state column: {sorted(unknown)}")
-        with self._db.tx() as cursor:
+        with self._db.tx(recorded=not set(columns) <= _PASSING) as cursor:
             for name, value in columns.items():
                 stored = json.dumps(value) if name == "problem" and value is not None else value
                 cursor.execute(_SET[name], [stored, run_id])
@@ -76,17 +85,24 @@ class DuckRuns(RunRows):
     def ingest(self, batch: Batch) -> None:
         run_id = batch.run_id
         with self._db.tx() as cursor:
-            for event in batch.events:
-                values = [run_id, event["seq"], event["kind"], event["noted_at"], json.dumps(event["body"])]
-                cursor.execute("INSERT OR IGNORE INTO run_events VALUES (?, ?, ?, ?, ?)", values)
+            known = cursor.execute("SELECT read_offset, last_seq, last_sha FROM run_state WHERE run_id = ?", [run_id]).fetchone()
+            if known is not None and known[0] >= batch.offset:
+                return  # somebody else took this page in meanwhile
+            start, seq, sha = known or (0, 0, "")
+            note = {"ledger": run_id, "from": start, "to": batch.offset, "seq": seq, "sha": sha}
+            events = [[run_id, event["seq"], event["kind"], event["noted_at"], json.dumps(event["body"])] for event in batch.events]
+            cursor.execute_from(note, [(_INSERT_EVENT, values) for values in events])
             for recipe_id, body in batch.recipes.items():
                 cursor.execute("INSERT OR IGNORE INTO recipes VALUES (?, ?)", [recipe_id, json.dumps(body)])
             for server in batch.servers:
                 argv, placement = json.dumps(server["argv"]), json.dumps(server["placement"])
                 values = [run_id, server["server"], server["n_max"], server["c"], server["recipe_id"], argv, placement, server["load_s"]]
-                cursor.execute("INSERT OR IGNORE INTO servers VALUES (?, ?, ?, ?, ?, ?, ?, ?)", values)
+                values.append(server.get("purpose", "sweep"))
+                cursor.execute("INSERT OR IGNORE INTO servers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
             for sample in batch.samples:
                 cursor.execute(_INSERT_SAMPLE, [sample[name] for name in _SAMPLE_COLUMNS])
+            for row in batch.suite_runs:
+                cursor.execute(_INSERT_SUITE_RUN, [row[name] for name in _SUITE_COLUMNS])
             cursor.execute(
                 "UPDATE run_state SET read_offset = ?, last_seq = ?, last_sha = ? WHERE run_id = ?",
                 [batch.offset, batch.last_seq, batch.last_sha, run_id],

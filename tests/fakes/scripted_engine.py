@@ -5,6 +5,7 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   accept            claimed share of accepted draft tokens
   wobble            factors on the speed by request number, over and over
   slower_by_start   share of its speed that each start of an engine of this script costs, counted in `facts`
+  forced_ms         [ms of a step with all accepted, with none] of an engine that is told --spec-synth-rates
   positions         share of drafts accepted so deep, told by /metrics for each position
   last_words        what a process that dies while loading prints
   help_extra, version_rc, hang_help            what --help and --version do
@@ -40,6 +41,7 @@ HELP = """usage: llama-server [options]
 -md,   --model-draft FNAME              draft model
 --spec-type TYPE                        none,draft-mtp,draft-simple
 --spec-draft-n-max N                    number of tokens to draft
+--spec-synth-rates P0,P1,...            synthetic acceptance (benchmarking only)
 --host HOST                             ip address to listen
 --port PORT                             port to listen
 -a,    --alias STRING                   model name alias
@@ -74,6 +76,8 @@ class Engine:
         speed *= wobble[number % len(wobble)]
         found = {"prompt_n": 7, "prompt_ms": 70.0, "predicted_n": count, "predicted_ms": 1000.0 * (count - 1) / speed}
         found["cache_n"] = self.script.get("cached", 0)
+        if self.given.synth:
+            return {**found, **self._forced(count - 1)}
         if (self.n_max and not self.script.get("no_draft")) or self.script.get("draft_when_off"):
             steps = max(1, count // (1 + self.n_max))
             drafted = steps * max(1, self.n_max)
@@ -83,6 +87,13 @@ class Engine:
                 self.drafted += drafted
                 self.accepted += found["draft_n_accepted"]
         return {**found, **self._flaw()}
+
+    def _forced(self, tokens: int) -> dict:
+        """Every draft token accepted, or none: what --spec-synth-rates does to counts and time."""
+        accepts = self.given.synth.split(",")[0] == "1"
+        steps = -(-tokens // (1 + self.n_max)) if accepts else tokens
+        cost = self.script.get("forced_ms", [10.0, 10.0])[0 if accepts else 1]
+        return {"draft_n": steps * self.n_max, "draft_n_accepted": tokens - steps, "predicted_ms": steps * cost}
 
     def _flaw(self) -> dict:
         flaws = {"nan": float("nan"), "negative": -5.0, "absurd": 1e-9, "text": "fast"}
@@ -195,6 +206,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("-md", "--model-draft")
     parser.add_argument("--spec-type")
     parser.add_argument("--spec-draft-n-max", dest="n_max", type=int, default=0)
+    parser.add_argument("--spec-synth-rates", dest="synth", default="")
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("-a", "--alias", default="")

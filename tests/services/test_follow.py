@@ -284,7 +284,7 @@ def test_an_ended_journal_is_not_read_again(house, box, start):
 
 
 def test_events_longer_than_any_line_are_refused():
-    from core.services.journal import MAX_LINE, read_page
+    from core.domain.event_lines import MAX_LINE, read_page
 
     with pytest.raises(OutputNotUnderstood):
         read_page(b"x" * (MAX_LINE + 1), last_seq=0, last_sha="")

@@ -11,6 +11,7 @@ from core.domain.recipe import digest
 from core.errors import OutputNotUnderstood
 
 MAX_LINE = 4 << 20
+ENVELOPE = ("seq", "kind", "wall", "mono_ns", "boot_id", "prev", "sha")
 
 
 @dataclass(frozen=True)
@@ -65,3 +66,9 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 def when(event: dict[str, Any]) -> datetime:
     """The box's wall clock at the event, UTC."""
     return datetime.fromtimestamp(float(event["wall"]), UTC)
+
+
+def event_row(event: dict[str, Any]) -> dict[str, Any]:
+    """The event as the store keeps it: {seq, kind, noted_at, body}; the body is what the envelope does not say."""
+    body = {key: value for key, value in event.items() if key not in ENVELOPE}
+    return {"seq": event["seq"], "kind": event["kind"], "noted_at": when(event), "body": body}
