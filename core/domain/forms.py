@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -66,4 +67,17 @@ def problems_in(error: ValidationError) -> dict[str, str]:
         template = _SENTENCES.get(item["type"])
         text = template.format(**item.get("ctx", {})) if template else str(item["msg"]).removeprefix("Value error, ")
         found.setdefault(field, text)
+    return found
+
+
+def plain_numbers(field: str, text: str) -> list[float]:
+    """“40, 47” → [40.0, 47.0]. Raises InvalidInput naming what is no number."""
+    found = []
+    for part in (part for part in re.split(r"[,;\s]+", text) if part):
+        try:
+            found.append(float(part))
+        except ValueError:
+            raise InvalidInput({field: f"have to be numbers separated by commas; “{part[:40]}” is none."}) from None
+    if not found:
+        raise InvalidInput({field: "are needed, at least one number."})
     return found

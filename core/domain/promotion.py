@@ -91,7 +91,8 @@ def _speed(before: tuple[float, float] | None, after: tuple[float, float] | None
     if before is None or after is None:
         return _delta("speed", shown[0] if before else "", shown[-1] if after else "", where, is_known=False)
     least, most = after[0] / before[1], after[1] / before[0]
-    return _delta("speed", shown[0], shown[1], f"{least:.2f}–{most:.2f}× between the ranges' ends, {where}", is_known=True)
+    ratio = f"{least:.2f}–{most:.2f}× between the ranges' ends" if f"{least:.2f}" != f"{most:.2f}" else f"{least:.2f}×"
+    return _delta("speed", shown[0], shown[1], f"{ratio}, {where}", is_known=True)
 
 
 def _fit(before: str, after: str) -> Delta:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from core.domain.box import Box
@@ -226,9 +227,25 @@ class DecisionRows(ABC):
         """Entries by number, `evidence` and `details` as dicts; `details` None for entries from before there were any."""
 
 
+class TableRows(ABC):
+    """Everything as it is stored, to be taken along."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Names of tables and views."""
+
+    @abstractmethod
+    def rows(self, name: str) -> list[Row]:
+        """All rows of one; raises NotFound."""
+
+    @abstractmethod
+    def to_parquet(self, name: str, path: Path) -> None:
+        """Writes one as a Parquet file; raises NotFound, StoreError."""
+
+
 @dataclass(frozen=True)
 class Store:
-    """The seven groups over one database."""
+    """The eight groups over one database."""
 
     boxes: BoxRows
     runs: RunRows
@@ -237,3 +254,4 @@ class Store:
     imports: ImportRows
     worksheets: WorksheetRows
     decisions: DecisionRows
+    tables: TableRows

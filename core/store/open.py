@@ -1,4 +1,4 @@
-"""Opens the store: database, migrations, the seven groups of rows."""
+"""Opens the store: database, migrations, the eight groups of rows."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from core.store.imports import DuckImports
 from core.store.published import DuckPublished
 from core.store.runs import DuckRuns
 from core.store.soundness import open_sound
+from core.store.tables import DuckTables
 from core.store.worksheets import DuckWorksheets
 
 
@@ -27,4 +28,5 @@ def open_store(path: Path) -> tuple[Database, Store]:
         imports=DuckImports(database),
         worksheets=DuckWorksheets(database),
         decisions=DuckDecisions(database),
+        tables=DuckTables(database),
     )

@@ -9,10 +9,11 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.domain.spreadsheet import neutral
 from core.services.house import House
 from core.services.matrix import matrix_rows
 from core.ui.components.figures import LEGEND
-from core.ui.components.grid import csv_of, neutral, tied_with_best
+from core.ui.components.grid import csv_of, tied_with_best
 from tests.fakes.measured_run import write_run
 from tests.pages.conftest import OpenPage, words
 

@@ -12,6 +12,7 @@ import streamlit as st
 
 from core.charts.matrix import Band, Tile, matrix_figure
 from core.domain.matrix import COLUMNS
+from core.domain.spreadsheet import neutral
 from core.domain.stats import MIN_GAIN
 from core.ui.components.figures import blank, cell_lines, cell_words, literal, sign, speedup
 from core.ui.components.links import go, receipt_link, run_link
@@ -21,7 +22,6 @@ from core.ui.state import CELL
 Row = dict[str, Any]
 SUPERSCRIPTS = "¹²³⁴⁵⁶⁷⁸⁹"
 ROWS_AT_ONCE = 25
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def denominator(text: str | None) -> str:
@@ -191,11 +191,6 @@ def csv_of(rows: list[Row]) -> bytes:
         for name, cell in row["cells"].items():
             writer.writerow([neutral(part) for part in (*(row[k] for k in key), row["spill"]["label"], name, *(cell[v] for v in value))])
     return out.getvalue().encode("utf-8")
-
-
-def neutral(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay numbers."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
 
 
 def best_words(row: Row) -> tuple[str, str | None]:
