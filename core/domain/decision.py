@@ -79,13 +79,16 @@ def refuse_unless_possible(
     needs_second: bool = False,
 ) -> None:
     """Raises InvalidInput for missing words, DecisionRefused for open gates or unfit figures on `keep`. `reject` is always possible."""
+    if form.verdict == KEEP:
+        _refuse_open(gates, unfit or [])
     problems = _missing_words(form, suggestion, needs_second)
     if problems:
         raise InvalidInput(problems, hint="Nothing was signed; the worksheet is unchanged.")
-    if form.verdict != KEEP:
-        return
+
+
+def _refuse_open(gates: list[dict[str, Any]], unfit: list[str]) -> None:
     still = [gate for gate in gates if gate["state"] != "pass"]
-    reasons = list(unfit or [])
+    reasons = list(unfit)
     if still:
         counted = f"{len(still)} gate{'s are' if len(still) > 1 else ' is'} open"
         reasons.append(f"{counted}: " + "; ".join(f"{gate['label']} ({gate['state']})" for gate in still) + ".")

@@ -31,9 +31,10 @@ def export_all(house: House, folder: Path) -> dict[str, Any]:
         files = _write(house, folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error.strerror}.", hint="What was written so far lies there.") from error
-    found = {"format": 1, "app_version": house.version, "written_at": house.clock.now().isoformat(), "ledger": verify_ledger(house)}
+    ledger = verify_ledger(house)
+    found = {"format": 1, "app_version": house.version, "written_at": house.clock.now().isoformat(), "ledger": ledger}
     listed = [{"path": str(path.relative_to(folder)), "rows": rows, "sha256": _sha256(path)} for path, rows in files]
-    (folder / "manifest.json").write_text(_json({**found, "head": found["ledger"]["head"], "files": listed}), "utf-8")
+    (folder / "manifest.json").write_text(_json({**found, "head": ledger["head"], "files": listed}), "utf-8")
     return {"folder": str(folder), "files": listed, **found}
 
 
