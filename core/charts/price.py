@@ -89,6 +89,18 @@ def speedup_figure(n_max: int, step_in_h: float, a: float, *, dark: bool, name: 
     return _framed(figure, "a: tokens committed per step", "speed-up", None, y_format=".2f", x_step=None)
 
 
+def add_assumption(figure: go.Figure, a: float, speedup: float) -> None:
+    """A star for what somebody assumed; it is no measurement."""
+    figure.add_scatter(
+        x=[a],
+        y=[speedup],
+        mode="markers",
+        marker={"size": 15, "symbol": "star", "color": "#8073AC"},
+        showlegend=False,
+        hovertemplate="assumption: a %{x:.2f}, %{y:.2f}×<extra></extra>",
+    )
+
+
 def _framed(figure: go.Figure, x_title: str, y_title: str, y_range: list[float] | None, *, y_format: str, x_step: int | None) -> go.Figure:
     figure.update_xaxes(title={"text": x_title}, dtick=x_step, zeroline=False, fixedrange=True)
     figure.update_yaxes(title={"text": y_title}, tickformat=y_format, range=y_range, zeroline=False, fixedrange=True)

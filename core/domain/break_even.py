@@ -153,6 +153,17 @@ def going(start: Point, end: Point) -> Marginal:
     return Marginal(start.n_max, end.n_max, ms, tokens, each, present, each is not None and each < present)
 
 
+def slope_of(points: list[Point], h_ms: float) -> float | None:
+    """What one draft token more adds to a step, in plain steps: least squares over the lengths measured; None with fewer than two."""
+    spec = [one for one in points if one.n_max > 0]
+    used = spec if len(spec) > 1 else [Point(0, h_ms, 1.0), *spec]
+    if len(used) < 2:
+        return None
+    mean_n, mean_cost = (sum(values) / len(used) for values in ([one.n_max for one in used], [one.step_ms / h_ms for one in used]))
+    spread = sum((one.n_max - mean_n) ** 2 for one in used)
+    return sum((one.n_max - mean_n) * (one.step_ms / h_ms - mean_cost) for one in used) / spread if spread else None
+
+
 def _reject_cost(price: Price, n_max: int) -> float | None:
     """Upper bound of the time lost on rejected drafts, ms per committed token; never below 0."""
     if price.a is None or price.step_ms is None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.services.explain import explain
 from core.services.receipts import receipt
 from core.ui.components import receipt as part
 from core.ui.components.computed import computed
-from core.ui.components.import_preview import raw_file
+from core.ui.components.diagnosis_card import diagnosis, next_best, projection
 from core.ui.components.links import page_link
-from core.ui.components.own_log import own_logs
+from core.ui.components.price_ledger import price_card, split_card, tag_card
+from core.ui.components.receipt_curves import curves
+from core.ui.components.receipt_samples import downloads, samples_table
+from core.ui.components.receipt_tabs import behind
 from core.ui.guard import enter
 from core.ui.problem import shown
 from core.ui.state import CELL
@@ -24,33 +28,29 @@ if not cell_id:
 
 with shown():
     view = receipt(house, cell_id, with_logs=True)
+    explained = explain(house, view)
 
-part.headline(view)
+part.headline(view, explained["ledger"])
 left, right = st.columns(2)
 with left, st.container(border=True):
-    part.price_card(view)
+    price_card(view, explained["ledger"])
 with right, st.container(border=True):
-    part.split_card(view)
+    split_card(explained["ledger"])
 with right, st.container(border=True):
     part.origin_card(view)
+with left, st.container(border=True):
+    tag_card(explained["tags"])
+with right, st.container(border=True):
+    next_best(explained["advice"])
+with left, st.container(border=True):
+    diagnosis(explained["findings"], explained["failure_modes"])
 with st.container(border=True):
-    part.samples_table(view)
-
-if view["kind"] == "measured":
-    with st.container(border=True):
-        st.markdown("**Read from its own log**")
-        own_logs(view["log_readings"])
-    command, log, resting = st.tabs(["Command", "Raw log", "Decisions resting on this cell"])
-    with command:
-        part.commands(view)
-    with log:
-        part.raw_logs(house, view)
-    with resting:
-        part.decisions(view)
-
-if view["kind"] == "imported":
-    raw_file(house, view["imported"]["sha256"])
-
+    samples_table(view)
+    downloads(view, explained)
+with st.container(border=True):
+    curves(view)
+    projection(explained["projection"], explained["positions"])
+behind(house, view, explained)
 with st.container(border=True):
     st.markdown("**What this does not show**")
     part.not_shown(view)

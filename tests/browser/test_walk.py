@@ -70,13 +70,14 @@ def test_from_proposal_to_signed_decision(app, page):
     page.wait_for_url(re.compile(r"receipt\?cell="))
     settled(page)
     receipt = main_text(page)
-    page.get_by_role("tab", name="Raw log").click()
-    page.wait_for_timeout(500)
-    receipt += main_text(page)
+    for tab, first in (("Command", "--spec-draft-n-max 1"), ("Raw log", "server-2.log")):
+        page.get_by_role("tab", name=tab).click()
+        sees(page, first)
+        receipt += main_text(page)
     for word in ("launcher.py", "--spec-draft-n-max 1", "server-2.log", cells["1"]["accept_denominator"].split()[1], "spec-type draft-mtp"):
         assert word in receipt, f"{word} is missing on the receipt"
 
-    assert page.get_by_test_id("stDataFrame").count() >= 1, "the samples stand in a table"
+    assert page.get_by_test_id("stDataFrame").count() >= 2, "warm and cold samples stand in tables of their own"
     go(page, f"{app.url}/worksheet?worksheet={worksheet_id}")
     name_oneself(page, "Ada")
     sees(page, "Suggestion")

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.domain.break_even import Point, going, ledger_of
+from core.domain.break_even import Point, going, ledger_of, slope_of
 from core.domain.price import price_pair, tokens_per_step_from_share
 
 # row, n, spec, baseline, share, D+V ms, in H, needed share, can win
@@ -91,3 +91,10 @@ def test_the_sentence_needs_no_formula(n, spec, base, share, words):
     sentence = ledger_of(priced(n, spec, base, share), n).sentence
     assert all(word in sentence for word in words), sentence
     assert not any(sign in sentence for sign in ("D +", "V(", "÷", "<"))
+
+
+def test_the_slope_of_the_step_cost():
+    points = [Point(1, 76.05, 2.00), Point(2, 128.70, 2.78), Point(3, 177.66, 3.34)]
+    assert slope_of(points, 45.05) == pytest.approx((177.66 - 76.05) / 2 / 45.05)
+    assert slope_of(points[:1], 45.05) == pytest.approx(76.05 / 45.05 - 1.0), "from the plain step to the only length"
+    assert slope_of([], 45.05) is None and slope_of([points[0], points[0]], 45.05) is None

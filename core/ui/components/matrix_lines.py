@@ -7,10 +7,13 @@ from typing import Any
 import streamlit as st
 
 from core.charts.lines import Series, line_figure
+from core.charts.steps import StepLine, steps_figure
+from core.services.explain import points_of
 from core.services.house import House
-from core.services.receipts import receipt
-from core.ui.components.figures import cell_words, plain
+from core.ui.components.figures import cell_words
 from core.ui.components.grid import denominator, row_title
+from core.ui.components.receipt_curves import spoken as step_words
+from core.ui.components.receipt_curves import step_line
 from core.ui.components.theme import is_dark
 
 Row = dict[str, Any]
@@ -31,8 +34,18 @@ def draw_lines(house: House, rows: list[Row]) -> None:
             "A share falls with n_max by arithmetic: never rank n_max by it. Denominators here: " + "; ".join(sorted(denominators)) + "."
         )
     with cost:
-        _draw(cost_by_n(house, few), "n_max", "D + V, in plain steps H", key="lines-cost", even=1.0)
-        st.caption("What one speculative step costs, counted in plain steps. Only where acceptance was recorded.")
+        draw_costs(rows)
+
+
+def draw_costs(rows: list[Row]) -> None:
+    """Step cost against n_max of all rows shown, each with its slope."""
+    lines = cost_lines(rows)
+    if not lines:
+        st.text("Nothing to draw yet: a row needs a baseline and one n_max with recorded acceptance.")
+        return
+    spoken = "; ".join(step_words(line) for line in lines[:LINES_AT_ONCE])
+    st.plotly_chart(steps_figure(lines, dark=is_dark()), key="lines-cost", config={"displayModeBar": False}, alt=spoken)
+    st.caption("What one speculative step costs, counted in plain steps, and what one draft token more adds: the slope.")
 
 
 def _draw(series: list[Series], x_title: str, y_title: str, *, key: str, even: float | None = None, percent: bool = False) -> None:
@@ -69,18 +82,14 @@ def accept_by_n(rows: list[Row]) -> list[Series]:
     ]
 
 
-def cost_by_n(house: House, rows: list[Row]) -> list[Series]:
-    """One line per row, from each cell's own price."""
-    lines = []
+def cost_lines(rows: list[Row]) -> list[StepLine]:
+    """One line per row, from the prices its cells carry: nothing is asked again."""
+    found = []
     for row in rows:
-        prices = [(n, receipt(house, cell["cell_id"])["price"]) for n, cell in _steps(row)]
-        points = [
-            (n, p["step_in_h"], f"{row_title(row)}, n_max {n}: {plain(p['step_in_h'])} plain steps")
-            for n, p in prices
-            if p and p["step_in_h"]
-        ]
-        lines += [_series(row, points)] if points else []
-    return lines
+        priced = {int(name): cell for name, cell in row["cells"].items() if name != "off" and cell["price"]}
+        line = step_line(row_title(row), points_of(priced), next((cell["price"]["h_ms"] for cell in priced.values()), 1.0))
+        found += [line] if line else []
+    return found
 
 
 def _has(row: Row, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""Inputs of the price explorer and what they come to. `a` is asked for as a share, the way engines print it."""
+"""Inputs of the price explorer: H, D, V, n, a as text, so that anything typed stays; values come from an address or from a cell."""
 
 from __future__ import annotations
 
@@ -6,64 +6,101 @@ from typing import Any
 
 import streamlit as st
 
-from core.charts.price import Need, needed_figure, speedup_figure
-from core.domain.price import Price, price_pair, tokens_per_step_from_share
-from core.errors import NotFound
+from core.domain.explorer import EXAMPLE, FIELDS, N_MAX, SPEC, WHAT_ACCEPT, WHAT_V, A, D, H, Outcome, V, explore
+from core.errors import BenchError, NotFound
 from core.services.house import House
 from core.services.matrix import matrix_rows
 from core.services.receipts import receipt
-from core.ui.components.figures import VERDICTS, literal, ms, plain, rate, share_exact, sign, speedup
+from core.ui.components.figures import literal, rate, sign, speedup
 from core.ui.components.grid import row_title
-from core.ui.components.theme import is_dark
+from core.ui.problem import show
+from core.ui.state import CELL
 
-BASE, SPEC, N_MAX, SHARE, DRAFT, TAKEN, CHOICE = (
-    "price-base",
-    "price-spec",
-    "price-n",
-    "price-share",
-    "price-d",
-    "price-taken",
-    "price-cell",
-)
-START = {BASE: 22.2, SPEC: 26.3, N_MAX: 1, SHARE: 100.0, DRAFT: None}
-
-
-def cells_to_take(house: House) -> dict[str, str]:
-    """Cell id → label, of every cell that can be priced."""
-    found = {}
-    for row in matrix_rows(house):
-        for name, cell in row["cells"].items():
-            if cell["speedup"] is not None:
-                label = f"{row_title(row)} · n_max {name}: {rate(cell['tok_s'])} tok/s {speedup(cell['speedup'])} {sign(cell['verdict'])}"
-                found[cell["cell_id"]] = label
-    return found
+ORIGIN, CHOICE, WRITTEN = "price-origin", "price-cell", "price-written"
+MOST_CELLS = 300  # a longer list cannot be searched by eye; a receipt links here with its own values
+LONGEST_KEPT = 60  # characters of a field that go into the address
+WORDS = {
+    H: ("H: a plain step, ms", "The time of one token without speculation."),
+    N_MAX: ("n: tokens guessed a step", "The draft length, n_max."),
+    A: (
+        "a: tokens a step commits",
+        "Right guesses and the target's own token: 1 (none right) to n + 1 (all right). Empty: not recorded.",
+    ),
+    D: ("D: drafting, ms", "The time of guessing, for one step. Empty: counted with V."),
+    V: ("V: verifying, ms", "The time of checking n guesses at once. Empty: worked out from the speed beside it."),
+    SPEC: ("or: speed with speculation, tok/s", "Only where D, V and a do not already make it."),
+    WHAT_ACCEPT: ("What if so many guesses were right, %", "100: every guess right. An assumption, nothing measured."),
+    WHAT_V: ("What if verifying took, ms", "A V you assume, for example after moving layers to the GPU."),
+}
 
 
-def seed(house: House, cell_id: str) -> None:
-    """Fills the inputs: once with the example, and once for each cell that a link brings."""
-    for key, value in START.items():
-        st.session_state.setdefault(key, value)
-    if cell_id and st.session_state.get(TAKEN) != cell_id:
-        st.session_state[TAKEN] = cell_id
-        take(house, cell_id)
+def key_of(name: str) -> str:
+    """Session-state key of a field."""
+    return f"price-{name}"
+
+
+def seed(house: House) -> None:
+    """Fills the fields from the address when it is not the one this page wrote: values first, else the cell, else the example."""
+    asked = {name: st.query_params[name] for name in (*FIELDS, CELL) if name in st.query_params}
+    fresh = key_of(H) not in st.session_state
+    if not fresh and asked == st.session_state.get(WRITTEN):
+        return
+    cell_id = asked.get(CELL, "")
+    typed = {name: asked.get(name, "") for name in FIELDS} if any(name in asked for name in FIELDS) else None
+    _fill(typed or EXAMPLE, cell_id if typed else "")
+    if cell_id and not typed:
+        try:
+            take(house, cell_id)
+        except BenchError as problem:
+            show(problem)
+
+
+def _fill(values: dict[str, str], origin: str) -> None:
+    for name in FIELDS:
+        st.session_state[key_of(name)] = values[name]
+    st.session_state[ORIGIN] = origin
 
 
 def take(house: House, cell_id: str) -> None:
-    """Copies a cell's values into the inputs. Raises NotFound, also for a cell without a price."""
+    """Copies a cell's values into the fields. Raises NotFound, also for a cell without a price."""
     view = receipt(house, cell_id)
     price = view["price"]
     if price is None:
         raise NotFound("priced cell", cell_id)
-    n_max = int((view["published"] or view["counts"])["n_max"])
-    values = (1000.0 / price["h_ms"], price["speedup"] * 1000.0 / price["h_ms"], n_max)
-    st.session_state[BASE], st.session_state[SPEC], st.session_state[N_MAX] = round(values[0], 3), round(values[1], 3), n_max
-    st.session_state[SHARE] = None if price["a"] is None else round(100.0 * (price["a"] - 1.0) / n_max, 2)
-    st.session_state[DRAFT] = None if price["d_ms"] is None else round(price["d_ms"], 2)
+    is_known = price["a"] is not None
+    step = price["step_ms"]
+    _fill(
+        {
+            **dict.fromkeys(FIELDS, ""),
+            H: _text(price["h_ms"]),
+            N_MAX: str(view["n_max"]),
+            A: _text(price["a"], 4),
+            D: _text(price["d_ms"]),
+            V: _text(step - (price["d_ms"] or 0.0)) if is_known else "",
+            SPEC: "" if is_known else _text(1000.0 * price["speedup"] / price["h_ms"]),
+        },
+        cell_id,
+    )
 
 
-def cell_choice(house: House) -> None:
+def _text(value: float | None, decimals: int = 3) -> str:
+    return "" if value is None else f"{value:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def cells_to_take(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Cell id → label, of the cells that can be priced, in the matrix's order."""
+    found = {}
+    for row in rows:
+        for name, cell in row["cells"].items():
+            if cell["price"]:
+                label = f"{row_title(row)} · n_max {name}: {rate(cell['tok_s'])} tok/s {speedup(cell['speedup'])} {sign(cell['verdict'])}"
+                found[cell["cell_id"]] = label
+    return dict(list(found.items())[:MOST_CELLS])
+
+
+def cell_choice(house: House, rows: list[dict[str, Any]]) -> None:
     """“Take values from cell …”"""
-    labels = cells_to_take(house)
+    labels = cells_to_take(rows)
 
     def taken() -> None:
         if st.session_state[CHOICE]:
@@ -71,92 +108,54 @@ def cell_choice(house: House) -> None:
 
     st.selectbox(
         "Take values from cell …", list(labels), index=None, key=CHOICE, on_change=taken, format_func=lambda one: labels.get(one, one),
-        placeholder="a measured or published cell",
+        placeholder="a measured, imported or published cell",
     )  # fmt: skip
 
 
-def inputs() -> Price | None:
-    """The five inputs; the price, or None with a sentence when they contradict one another."""
-    columns = st.columns(5)
-    base = columns[0].number_input("Baseline tok/s", min_value=0.01, key=BASE, format="%.2f", help="Speculation off, one stream.")
-    spec = columns[1].number_input("Speculative tok/s", min_value=0.01, key=SPEC, format="%.2f", help="Same workload, same stream count.")
-    n_max = columns[2].number_input("n_max", min_value=1, max_value=16, step=1, key=N_MAX, help="Most draft tokens per step.")
-    share = columns[3].number_input(
-        "Accepted, % of n_max", min_value=0.0, max_value=100.0, key=SHARE, format="%.1f", placeholder="not recorded",
-        help="Accepted draft tokens out of n_max proposed in every step. Empty: not recorded, bounds are given.",
-    )  # fmt: skip
-    draft = columns[4].number_input(
-        "D ms (optional)", min_value=0.0, key=DRAFT, format="%.2f", placeholder="not recorded", help="Drafting, per step."
-    )
-    a = None if share is None else tokens_per_step_from_share(int(n_max), share / 100.0)
-    try:
-        return price_pair(base, spec, int(n_max), a=a, d_ms=draft)
-    except ValueError as problem:
-        st.error(f"These values cannot be together: {literal(problem)}.", icon="⚠️")
-        return None
+def inputs(found: Outcome) -> None:
+    """The six fields, each with its own problem below it."""
+    for names in ((H, N_MAX, A), (D, V, SPEC)):
+        for column, name in zip(st.columns(3), names, strict=True):
+            with column:
+                _field(name, found)
 
 
-def curves(price: Price, *, needs: list[Need]) -> None:
-    """The two curves, or why there is none."""
-    left, right = st.columns(2)
-    with left:
-        st.markdown("**Acceptance needed against n_max**")
-        st.plotly_chart(
-            needed_figure(needs, dark=is_dark()), key="price-needed", config={"displayModeBar": False}, alt="acceptance needed by n_max"
-        )
-        st.caption("Dotted: what a step of 1.5, 2, 3 or 4 plain steps needs. Longer drafts cost more per step; measure to know how much.")
-    with right:
-        st.markdown("**Speed-up against a**")
-        if price.a is None or price.step_in_h is None:
-            st.text("Not drawn: without recorded acceptance the cost of a step is only bounded.")
-            return
-        figure = speedup_figure(n_of(price), price.step_in_h, price.a, dark=is_dark())
-        st.plotly_chart(figure, key="price-speedup", config={"displayModeBar": False}, alt="speed-up by tokens committed per step")
-        st.caption("The same step cost with better or worse drafts: from none accepted (left end) to all accepted (right end).")
+def what_ifs(found: Outcome) -> None:
+    """The two assumptions."""
+    for column, name in zip(st.columns(2), (WHAT_ACCEPT, WHAT_V), strict=True):
+        with column:
+            _field(name, found)
 
 
-def n_of(price: Price) -> int:
-    """n_max of the inputs, whose price this is."""
-    return int(st.session_state[N_MAX])
+def _field(name: str, found: Outcome) -> None:
+    label, help_text = WORDS[name]
+    st.text_input(label, key=key_of(name), help=help_text, placeholder="not known" if name not in (H, N_MAX) else "")
+    if name in found.problems:
+        st.markdown(f":red[⚠ {literal(found.problems[name])}]")
 
 
-def needs_of(house: House, price: Price) -> list[Need]:
-    """This pair's point, or every priced n of the row that the values were taken from while they are still those."""
-    taken = st.session_state.get(CHOICE) or st.session_state.get(TAKEN)
-    row = next((r for r in matrix_rows(house) if any(c["cell_id"] == taken for c in r["cells"].values())), None) if taken else None
-    here = [] if price.break_even_accept_share is None else [Need(n_of(price), price.break_even_accept_share, _share_seen())]
-    if row is None:
-        return here
-    priced: dict[int, Any] = {int(n): receipt(house, c["cell_id"])["price"] for n, c in row["cells"].items() if c["speedup"] is not None}
-    others = [
-        Need(n, p["break_even_accept_share"], (p["a"] - 1.0) / n)
-        for n, p in priced.items()
-        if p and p["a"] is not None and n != n_of(price)
-    ]
-    return sorted([*here, *others], key=lambda need: need.n_max)
+def outcome() -> Outcome:
+    """What stands in the fields, priced."""
+    return explore({name: st.session_state.get(key_of(name)) or "" for name in FIELDS})
 
 
-def _share_seen() -> float | None:
-    percent = st.session_state[SHARE]
-    return None if percent is None else percent / 100.0
+def write_address() -> None:
+    """Puts the fields into the address bar: a link shows the same, wrong values included."""
+    kept = {name: st.session_state.get(key_of(name)) or "" for name in FIELDS}
+    address = {name: text for name, text in kept.items() if text and len(text) <= LONGEST_KEPT}
+    if st.session_state.get(ORIGIN):
+        address[CELL] = st.session_state[ORIGIN]
+    if address != {name: st.query_params[name] for name in (*FIELDS, CELL) if name in st.query_params}:
+        st.query_params.from_dict(address)
+    st.session_state[WRITTEN] = address
 
 
-def figures(price: Price) -> None:
-    """The figures in a row."""
-    step = f"{ms(price.step_ms)} ms" if price.step_ms is not None else f"≤ {ms(price.step_ms_max)} ms"
-    a = plain(price.a) if price.a is not None else f"{plain(price.a_min)} … {plain(price.a_max)}"
-    shown = {
-        "Speed-up": f"{speedup(price.speedup)} {sign(price.verdict)}",
-        "H, a plain step": f"{ms(price.h_ms)} ms",
-        "D + V, a speculative step": step,
-        "a, tokens per step": a,
-        "Acceptance to break even": share_exact(price.break_even_accept_share),
-    }
-    with st.container(horizontal=True, gap="medium"):
-        for label, text in shown.items():
-            st.metric(label, text, width="content")
+def row_taken_from(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The row of the cell the values came from."""
+    origin = st.session_state.get(ORIGIN)
+    return next((row for row in rows if any(cell["cell_id"] == origin for cell in row["cells"].values())), None) if origin else None
 
 
-def verdict_words(price: Price) -> str:
-    """“▲ WINS 1.18×”"""
-    return f"{sign(price.verdict)} {VERDICTS[price.verdict]} {speedup(price.speedup)}"
+def rows_of(house: House) -> list[dict[str, Any]]:
+    """Every row, with the prices its cells carry."""
+    return matrix_rows(house)

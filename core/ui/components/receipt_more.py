@@ -1,0 +1,100 @@
+"""What lies behind a receipt: residuals, commands, raw log, decisions and worksheets. What came from outside is shown as text."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import streamlit as st
+
+from core.services.explain import BOOKS_LIMIT
+from core.services.house import House
+from core.services.raw_logs import log_page
+from core.services.runs import read_raw
+from core.ui.components.figures import NOT_RECORDED, plain, size, when
+from core.ui.components.links import worksheet_link
+from core.ui.components.pairs import pairs
+from core.ui.problem import shown
+
+View = dict[str, Any]
+
+
+def residuals(view: View, explained: View) -> None:
+    """Books and forecast: may the arithmetic be believed, and which of the two is shown."""
+    books = explained["books"]
+    if books is None:
+        why = "several streams: the client's clock is the figure" if view["c"] > 1 else "the client's clock is missing"
+        shown_books = f"{NOT_RECORDED} not recorded: {why}"
+    else:
+        shown_books = f"{books:.1%} apart: " + (
+            "agree" if books <= BOOKS_LIMIT else "more than 3%: wrong clock, misread counts or empty steps"
+        )
+    st.markdown("**Residuals**")
+    pairs(
+        [
+            ("books: engine's counts against the client's clock", shown_books),
+            ("forecast: V of its own run against V here", _forecast(explained)),
+        ]
+    )
+    st.caption("The price above is bookkeeping: it restates this run. It becomes a forecast only with V from another run.")
+
+
+def _forecast(explained: View) -> str:
+    return str(explained.get("forecast") or f"{NOT_RECORDED} not recorded: V(n) was not measured in a run of its own")
+
+
+def commands(view: View) -> None:
+    """The exact argument lists; the API key was never stored."""
+    for server in view["servers"]:
+        st.caption(f"engine start {server['server']}, loaded in {plain(server['load_s'], 1)} s · key replaced by \\*\\*\\*")
+        st.code(shlex.join(server["argv"]), language=None, wrap_lines=True)
+        st.text(f"Placement read back: {server['placement'].get('label', 'unknown')}")
+        with st.expander("As an argument list"):
+            st.code(json.dumps(server["argv"], ensure_ascii=False, indent=1), language=None, wrap_lines=True)
+    if not view["servers"]:
+        st.text("No engine start is recorded.")
+
+
+def raw_logs(house: House, view: View) -> None:
+    """Raw files kept beside the database: searched literally, a page at a time, and the whole as a download."""
+    names = [kept["name"] for kept in view["raw_files"]]
+    if not names:
+        st.text("No raw log is kept (it comes home when the run ends).")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox("File", names, index=len(names) - 1, key="raw-file", width=220)
+        wanted = st.text_input("Search, literally", key="raw-search", placeholder="every line that holds this text", max_chars=200)
+    kept = next(one for one in view["raw_files"] if one["name"] == name)
+    st.caption(f"{kept['name']} · {size(kept['bytes'])} · sha256 {kept['sha256'][:16]}…")
+    with shown():
+        _log_lines(house, kept, wanted or "")
+        st.download_button(
+            f"Download {name}", read_raw(house, kept["run_id"], name), file_name=name, mime="application/octet-stream", on_click="ignore"
+        )
+
+
+def _log_lines(house: House, kept: View, wanted: str) -> None:
+    key = f"raw-page-{kept['name']}-{abs(hash(wanted)) % 10**8}"
+    page = log_page(house, kept["run_id"], kept["name"], search=wanted, page=st.session_state.get(key))
+    hits = f"{page.found} of {page.total} lines hold it" if wanted else f"{page.total} lines"
+    st.caption(f"{hits}, page {page.page} of {page.pages}")
+    width = len(str(page.total))
+    st.code("\n".join(f"{at:>{width}} │ {line}" for at, line in page.lines) or "(nothing)", language=None, height=320)
+    if page.pages > 1:
+        st.pagination(page.pages, default=page.pages, key=key)
+
+
+def resting(view: View) -> None:
+    """Every decision on this run, what the cell was in it, and the worksheets that read it."""
+    for entry in view["decisions"]:
+        words = f"entry {entry['number']}: {entry['verdict'].upper()} · {entry['owner']} · {when(entry['noted_at'])}"
+        worksheet_link(entry["worksheet_id"], words)
+        st.caption(f"this cell was {entry['as']}" if entry["as"].startswith("another") else f"this cell was the {entry['as']}")
+        st.text(entry["reason"])
+    if not view["decisions"]:
+        st.text("No decision rests on this cell.")
+    for sheet in view["worksheets"]:
+        worksheet_link(sheet["worksheet_id"], f"worksheet “{sheet['title']}”")
+    if not view["worksheets"]:
+        st.text("No worksheet reads it.")
