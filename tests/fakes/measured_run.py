@@ -53,6 +53,7 @@ def write_run(
     created_at: datetime = START,
     recipe: dict[str, Any] | None = None,
     gpus: dict[str, Any] | None = None,
+    artifact_sha256: str = "ab" * 32,
     **asked: Any,
 ) -> str:
     """A run of `state` with one warm-up (cold) and the given warm rates per n_max at c=1, and at `production_c` where given.
@@ -73,7 +74,7 @@ def write_run(
     )  # fmt: skip
     writer = _Writer(Batch(run_id, 1000, 0, "0" * 64), created_at)
     writer.event("run_started", run_id=run_id, hostname="scripted", pid=1)
-    artifact = {"path": f"/models/{request['model']}.gguf", "size_bytes": 1 << 30, "sha256": "ab" * 32}
+    artifact = {"path": f"/models/{request['model']}.gguf", "size_bytes": 1 << 30, "sha256": artifact_sha256}
     writer.event("preflight", engine={"id": "embedded", "version_text": "version: 10473 (abc1234)"}, artifact=artifact,
                  gpus=gpus or {"state": "none", "why": "scripted", "list": []}, load_1m=0.1)  # fmt: skip
     plan = [(Stage(BASELINE if n == 0 else STEP, n, 1, 3), values) for n, values in sorted(rates.items())]
