@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from core.agent.engine import Engine
 from core.agent.heartbeat import Heartbeat
@@ -21,21 +21,20 @@ from core.domain.price import step_ms, tokens_per_step
 FORCED_REPETITIONS = 3
 
 
-class After:
-    """`launch` and `end` are the run's own: what they start and stop stands in the ledger like every other engine."""
+class Hands(NamedTuple):
+    """The run's own: what they start and stop stands in the ledger like every other engine."""
 
-    def __init__(
-        self,
-        spec: Spec,
-        ready: Ready,
-        journal: Journal,
-        watch: Watch,
-        beat: Heartbeat,
-        launch: Callable[..., Engine],
-        end: Callable[[Engine], None],
-    ) -> None:  # fmt: skip
+    launch: Callable[..., Engine]
+    end: Callable[[Engine], None]
+    meter: Callable[[Stage, Engine], Meter]
+
+
+class After:
+    """The work beside the sweep, with the run's own hands."""
+
+    def __init__(self, spec: Spec, ready: Ready, journal: Journal, watch: Watch, beat: Heartbeat, hands: Hands) -> None:
         self._spec, self._ready, self._journal, self._watch = spec, ready, journal, watch
-        self._beat, self._launch, self._end = beat, launch, end
+        self._beat, self._hands = beat, hands
 
     def run(self, winner: int | None) -> None:
         """Everything that was asked for beside the sweep; nothing where its baseline could not be measured. Raises Stopped, OutOfTime."""
@@ -52,14 +51,14 @@ class After:
         code, reason, begun = "", "", time.monotonic()
         engine = None  # type: Engine | None
         try:
-            engine = self._launch(self._ready, stage, args, **(purpose or {"purpose": "suite"}))
+            engine = self._hands.launch(self._ready, stage, args, **(purpose or {"purpose": "suite"}))
             reason = work(stage, engine)
             code = "answers_invalid" if reason else ""
         except (StageFailed, RunFailed) as failed:
             code, reason = failed.code, str(failed)
         finally:
             if engine is not None:
-                self._end(engine)
+                self._hands.end(engine)
         self._journal.append(
             "stage_done", stage=stage.as_json(), status="failed" if code else "ok", code=code, reason=reason, tok_s=[], drafted=None,
             accepted=None, proposed_denominator="of proposed", step_ms=[], per_position=[], d_ms=None,
@@ -86,7 +85,7 @@ class After:
         """Warm-up and repetitions of one forced point; a repetition that cannot be counted ends the point."""
 
         def repeat(stage: Stage, engine: Engine) -> str:
-            meter = Meter(self._spec, stage, engine, self._watch)
+            meter = self._hands.meter(stage, engine)
             for repetition in range(stage.repetitions + 1):
                 self._watch()
                 self._beat.set(phase="forcing acceptance", repetition=repetition, repetitions=stage.repetitions)

@@ -1,21 +1,22 @@
-"""Streamed requests to the engine, timed by the client's own clock. Standard library only; one thread a stream."""
+"""Streamed requests to the engine, timed by the client's own clock. Standard library only; one thread waits for all streams."""
 
 from __future__ import annotations
 
 import hashlib
 import http.client
 import json
+import select
 import socket
-import threading
 import time
 from typing import Any, Callable, Sequence
 
+from core.agent.reply import ENDS, ERROR_BYTES, Reply, gaps_ms, text_and_reason
 from core.agent.watch import Watch
 
-_MAX_LINE = 4 << 20
-_MAX_LINES = 2000000
-_ERROR_BYTES = 4096
-_SLACK_S = 5.0  # `converse` ends a request that is late; the socket's own limit is the second net
+_AT_ONCE = 1 << 16
+_HELD = 2000  # readings a stream may hold before they are taken apart
+_SEND_S = 10.0
+_LOOK_S = 0.2
 ENDED_EARLY = "the request took longer than its limit"
 
 
@@ -41,103 +42,122 @@ class Door:
             connection.close()
 
 
-class Stream(threading.Thread):
-    """One request. `answer` is complete when the thread has ended, whatever happened."""
+class Stream:
+    """One request. `open` sends it, `take` notes what came, `close` takes it apart; `answer` is complete then, whatever happened."""
 
-    def __init__(self, door: Door, route: str, body: dict[str, Any], limit_s: float) -> None:
-        super().__init__(name="stream", daemon=True)
+    def __init__(self, door: Door, route: str, body: dict[str, Any]) -> None:
         self._door, self._route, self._body = door, route, body
-        self._connection = http.client.HTTPConnection("127.0.0.1", door.port, timeout=limit_s + _SLACK_S)
         self._socket = None  # type: socket.socket | None
-        self._text = hashlib.sha256()
-        self._gave_up = ""
+        self._reply = Reply()
+        self._came = []  # type: list[tuple[int, bytes]]
+        self._sent = self._ended = time.monotonic_ns()
         self.answer = {
-            "timings": None, "usage": None, "http_status": None, "ttft_ms": None, "wall_ms": None, "first_ns": None, "last_ns": None,
-            "events": 0, "client_tok_s": None, "text_sha256": None, "finish_reason": None, "cached_tokens": None, "error": None,
+            "timings": None, "usage": None, "http_status": None, "ttft_ms": None, "wall_ms": None, "last_token_ms": None, "first_ns": None,
+            "last_ns": None, "events": 0, "tokens_per_event": None, "gap_ms": None, "client_tok_s": None, "text_sha256": None,
+            "finish_reason": None, "cached_tokens": None, "slot": None, "error": None,
         }  # type: dict[str, Any]  # fmt: skip
 
-    def give_up(self, why: str) -> None:
-        """Ends the request from outside: the reading thread sees the connection close."""
-        self._gave_up = why
-        if self._socket is not None:
-            try:
-                self._socket.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-    def run(self) -> None:
-        sent = time.monotonic_ns()
+    def open(self) -> socket.socket | None:
+        """Sends the request; the socket to wait on, None when nobody took it."""
+        data = json.dumps(self._body).encode("utf-8")
+        lines = ["POST %s HTTP/1.1" % self._route, "Host: 127.0.0.1:%d" % self._door.port, "Content-Length: %d" % len(data)]
+        lines += ["%s: %s" % pair for pair in self._door.headers().items()]
+        self._sent = self._ended = time.monotonic_ns()
         try:
-            self._talk()
-        except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
-            self.answer["error"] = self._gave_up or "%s: %s" % (type(error).__name__, error)
-        finally:
-            self._connection.close()
-        if self._gave_up:
-            self.answer["error"] = self._gave_up
-        self._sum_up(sent, time.monotonic_ns())
+            self._socket = socket.create_connection(("127.0.0.1", self._door.port), timeout=_SEND_S)
+            self._socket.sendall("\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + data)
+            self._socket.setblocking(False)
+        except OSError as error:
+            self._fail("%s: %s" % (type(error).__name__, error))
+            return None
+        return self._socket
 
-    def _talk(self) -> None:
-        self._connection.connect()
-        self._socket = self._connection.sock
-        self._connection.request("POST", self._route, body=json.dumps(self._body).encode("utf-8"), headers=self._door.headers())
-        response = self._connection.getresponse()
-        self.answer["http_status"] = response.status
-        if response.status != 200:
-            self.answer["error"] = response.read(_ERROR_BYTES).decode("utf-8", "replace")
-            return
-        for _ in range(_MAX_LINES):
-            line = response.readline(_MAX_LINE)
-            if not line:
-                return
-            if line.startswith(b"data:") and self._take(line[5:].strip()):
-                return
-        raise ValueError("the answer has no end")
-
-    def _take(self, data: bytes) -> bool:
-        """Takes one event in; True at the end of the stream."""
-        if data == b"[DONE]":
+    def take(self) -> bool:
+        """Notes the bytes that came; False when the answer is over. Runs once for every token: nothing is parsed here."""
+        try:
+            data = self._socket.recv(_AT_ONCE)  # type: ignore[union-attr]
+        except BlockingIOError:
             return True
-        now = time.monotonic_ns()
-        event = json.loads(data.decode("utf-8"), parse_constant=str)
-        if not isinstance(event, dict):
-            raise ValueError("an event is not an object")
-        if "error" in event:
-            self.answer["error"] = json.dumps(event["error"])[:_ERROR_BYTES]
-        text, reason = _text_and_reason(event)
-        if text:
-            self._text.update(text.encode("utf-8", "replace"))
-            self.answer["first_ns"] = self.answer["first_ns"] or now
-            self.answer["last_ns"] = now
-            self.answer["events"] += 1
-        self.answer["finish_reason"] = reason or self.answer["finish_reason"]
-        for key in ("timings", "usage"):
-            if isinstance(event.get(key), dict):
-                self.answer[key] = event[key]
-        return event.get("stop") is True  # the plain completion route ends so, without [DONE]
+        except OSError as error:
+            self._fail("%s: %s" % (type(error).__name__, error))
+            return False
+        self._ended = now = time.monotonic_ns()
+        if not data:
+            return False
+        self._came.append((now, data))
+        if data.endswith(ENDS):
+            return False
+        if len(self._came) > _HELD:
+            self._take_apart()
+            return self.answer["error"] is None and not self._reply.ended
+        return True
 
-    def _sum_up(self, sent: int, ended: int) -> None:
-        answer = self.answer
-        answer["wall_ms"] = (ended - sent) / 1e6
-        answer["text_sha256"] = self._text.hexdigest()
+    def close(self, why: str = "") -> None:
+        """Ends the request, for the reason given when it is not over, and fills `answer`."""
+        if self._socket is not None:
+            self._socket.close()
+        if why:
+            self._ended = time.monotonic_ns()
+            self._fail(why)
+        self._take_apart(is_all=True)
+        self._sum_up()
+
+    def _fail(self, why: str) -> None:
+        self.answer["error"] = self.answer["error"] or why
+
+    def _take_apart(self, *, is_all: bool = False) -> None:
+        came, self._came = self._came, []
+        try:
+            for at, data in came:
+                self._reply.feed(at, data)
+            if is_all:
+                self._reply.rest(self._ended)
+        except (ValueError, RecursionError) as error:
+            self._fail("%s: %s" % (type(error).__name__, error))
+
+    def _sum_up(self) -> None:
+        answer, reply = self.answer, self._reply
+        answer["http_status"] = reply.status
+        if reply.status is None:
+            self._fail("the connection closed without an answer")
+        elif reply.status != 200:
+            self._fail(reply.error_body.decode("utf-8", "replace"))
+        arrivals, said = self._read_events(reply.events)
+        answer["events"], answer["gap_ms"] = len(arrivals), gaps_ms(arrivals)
+        answer["wall_ms"] = (self._ended - self._sent) / 1e6
+        answer["text_sha256"] = hashlib.sha256("".join(said).encode("utf-8", "replace")).hexdigest()
         answer["cached_tokens"] = cached_tokens(answer)
-        if answer["first_ns"] is not None:
-            answer["ttft_ms"] = (answer["first_ns"] - sent) / 1e6
-            span = answer["last_ns"] - answer["first_ns"]
-            count = (answer["timings"] or {}).get("predicted_n")
-            if span > 0 and isinstance(count, int) and count > 1:
-                answer["client_tok_s"] = (count - 1) * 1e9 / span
+        if arrivals:
+            self._clock(arrivals)
 
+    def _read_events(self, events: list[tuple[int, dict[str, Any]]]) -> tuple[list[int], list[str]]:
+        """Arrival of every event with text, and the texts; the rest goes into `answer`."""
+        answer, arrivals, said = self.answer, [], []
+        for at, event in events:
+            if "error" in event:
+                self._fail(json.dumps(event["error"])[:ERROR_BYTES])
+            text, reason = text_and_reason(event)
+            if text:
+                arrivals.append(at)
+                said.append(text)
+            answer["finish_reason"] = reason or answer["finish_reason"]
+            for key in ("timings", "usage"):
+                if isinstance(event.get(key), dict):
+                    answer[key] = event[key]
+            slot = event.get("id_slot")
+            answer["slot"] = slot if isinstance(slot, int) and slot >= 0 else answer["slot"]
+        return arrivals, said
 
-def _text_and_reason(event: dict[str, Any]) -> tuple[str, str | None]:
-    """What was said, from any of the routes: chat, completions, plain completion."""
-    choices = event.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else event
-    delta = choice.get("delta")
-    source = delta if isinstance(delta, dict) else choice
-    parts = [source.get(key) for key in ("reasoning_content", "content", "text")]
-    reason = choice.get("finish_reason") or choice.get("stop_type")
-    return "".join(part for part in parts if isinstance(part, str)), reason if isinstance(reason, str) and reason != "none" else None
+    def _clock(self, arrivals: list[int]) -> None:
+        """What the client's own clock says. The last token is kept apart from the decode rate: it includes waiting and prompt."""
+        answer, first, last = self.answer, arrivals[0], arrivals[-1]
+        answer["first_ns"], answer["last_ns"] = first, last
+        answer["ttft_ms"], answer["last_token_ms"] = (first - self._sent) / 1e6, (last - self._sent) / 1e6
+        count = (answer["timings"] or {}).get("predicted_n")
+        if isinstance(count, int) and count > 0:
+            answer["tokens_per_event"] = count / len(arrivals)
+            if last > first and count > 1:
+                answer["client_tok_s"] = (count - 1) * 1e9 / (last - first)
 
 
 def cached_tokens(answer: dict[str, Any]) -> int | None:
@@ -164,33 +184,61 @@ def body_for(route: str, body: dict[str, Any], prompt: str, max_tokens: int) -> 
 
 
 def converse(streams: Sequence[Stream], watch: Watch, limit_s: float, died: Callable[[], bool]) -> None:
-    """Runs all streams to their end; gives them up when the run is stopped, the limit is over or the engine is gone."""
+    """Runs all streams to their end; gives them up when the run is stopped, the limit is over or the engine is gone.
+
+    One thread waits for all of them and only notes what came when: parsing while tokens are awaited would slow the engine on a small box.
+    """
+    talk = _Talk(streams)
     deadline = time.monotonic() + limit_s
-    for stream in streams:
-        stream.start()
+    why = "the run was stopped"
     try:
-        while any(stream.is_alive() for stream in streams):
-            next(stream for stream in streams if stream.is_alive() or stream is streams[-1]).join(0.05)
+        talk.begin()
+        while talk.is_open:
+            talk.listen(min(_LOOK_S, limit_s))
             watch()
             if died():
-                _let_end(streams)  # what it had sent already may still be read
-                _give_up(streams, "the engine ended")
-            elif time.monotonic() > deadline:
-                _give_up(streams, ENDED_EARLY)
-    except BaseException:
-        _give_up(streams, "the run was stopped")
-        raise
+                talk.listen(1.0)  # what it had sent already may still be read
+                why = "the engine ended"
+                return
+            if time.monotonic() > deadline:
+                why = ENDED_EARLY
+                return
+    finally:
+        talk.end(why)
 
 
-def _give_up(streams: Sequence[Stream], why: str) -> None:
-    for stream in streams:
-        if stream.is_alive():
-            stream.give_up(why)
-    for stream in streams:
-        stream.join(1.0)
+class _Talk:
+    """Which streams are still open, and one wait for all of them."""
 
+    def __init__(self, streams: Sequence[Stream]) -> None:
+        self._streams = streams
+        self._open = {}  # type: dict[int, Stream]
+        self._poll = select.poll()
 
-def _let_end(streams: Sequence[Stream]) -> None:
-    deadline = time.monotonic() + 1.0
-    for stream in streams:
-        stream.join(max(0.0, deadline - time.monotonic()))
+    @property
+    def is_open(self) -> bool:
+        return bool(self._open)
+
+    def begin(self) -> None:
+        for stream in self._streams:
+            found = stream.open()
+            if found is not None:
+                self._poll.register(found, select.POLLIN)
+                self._open[found.fileno()] = stream
+
+    def listen(self, seconds: float) -> None:
+        """Takes in what comes for so long, or until all answers are over."""
+        ready, talking, clock = self._poll.poll, self._open, time.monotonic
+        until, limit_ms = clock() + seconds, 1000.0 * seconds
+        while talking:
+            for number, _ in ready(limit_ms):
+                if not talking[number].take():
+                    self._poll.unregister(number)
+                    del talking[number]
+            if clock() >= until:
+                return
+
+    def end(self, why: str) -> None:
+        still = list(self._open.values())
+        for stream in self._streams:
+            stream.close(why if any(stream is one for one in still) else "")

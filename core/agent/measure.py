@@ -8,9 +8,11 @@ import time
 from typing import Any
 
 from core.agent import boxfacts
-from core.agent.client import Stream, body_for, converse
+from core.agent.client import ENDED_EARLY, Stream, body_for, converse
+from core.agent.during import box_facts
 from core.agent.engine import Engine
 from core.agent.spec import Spec
+from core.agent.telemetry import Telemetry
 from core.agent.watch import Watch
 from core.domain.price import decode_tok_per_s
 from core.domain.sweep import Stage
@@ -21,14 +23,16 @@ _ABSURD_TOK_S, _ABSURD_MS = 1e6, 1e10
 _METRIC_LINES = 200
 _STATISTICS_WAIT_S = 1.0
 _GENERATED = re.compile(r"#gen tokens = +(\d+), #acc tokens = +(\d+)")
+_SLOT = re.compile(r"id +(\d+) \| task +-?\d+ \| draft acceptance(?: rate)? = +[\d.]+ \( *(\d+) accepted / *(\d+) generated\)")
 _COUNTER = re.compile(r"^\w+:spec_decode_num_(draft|accepted)_tokens_total(?:\{[^}]*\})? ([\d.eE+]+)$", re.MULTILINE)
 
 
 class Meter:
     """Measures repetitions of one stage on one engine; remembers the engine's cumulative figures between them."""
 
-    def __init__(self, spec: Spec, stage: Stage, engine: Engine, watch: Watch) -> None:
-        self._spec, self._stage, self._engine, self._watch = spec, stage, engine, watch
+    def __init__(self, spec: Spec, stage: Stage, engine: Engine, watch: Watch, telemetry: Telemetry) -> None:
+        self._spec, self._stage, self._engine, self._watch, self._telemetry = spec, stage, engine, watch, telemetry
+        telemetry.engine_pid = engine.pid
         self._statistics = {}  # type: dict[str, str]
         self._prints = stage.n_max > 0
 
@@ -37,13 +41,13 @@ class Meter:
         prompts = self._prompts(repetition)
         before = self._metrics()
         log_before, statistics_before = self._engine.log.total if self._engine.log else 0, self._statistics_text()
-        streams = [
-            Stream(self._engine.door, self._spec.route, self._body(prompt["text"]), self._spec.limits.request_s) for prompt in prompts
-        ]
+        streams = [Stream(self._engine.door, self._spec.route, self._body(prompt["text"])) for prompt in prompts]
         load = boxfacts.load_1m()
-        converse(streams, self._watch, self._spec.limits.request_s, self._engine.died)
+        told = self._converse(streams)
         self._read_statistics(log_before)
         answers = [stream.answer for stream in streams]
+        if self._engine.log:
+            name_slots(answers, self._engine.log.since(log_before).decode("utf-8", "replace"))
         sample = {
             "server": self._engine.number, "n_max": self._stage.n_max, "c": self._stage.c, "repetition": repetition, "attempt": attempt,
             "temperature": "warm" if repetition else "cold", "counted": False, "prompt_ids": [item["id"] for item in prompts],
@@ -51,12 +55,24 @@ class Meter:
             "statistics_line": self._statistics_text() if self._statistics_text() != statistics_before else "",
             "statistics_before": statistics_before, "host_load_1m": load,
         }  # type: dict[str, Any]  # fmt: skip
+        sample.update(told)
         sample["drafted"], sample["accepted"] = drafted_of(sample)
         sample["status"], sample["reason"] = judge(sample, self._spec.max_tokens)
         if sample["status"] == OK:
             sample["tok_s"] = rate_of(answers)
             sample["counted"] = repetition > 0
         return sample
+
+    def _converse(self, streams: list[Stream]) -> dict[str, Any]:
+        """Runs the streams with a look at the box before, during and after; what those looks say, and what the agent itself cost."""
+        before = self._telemetry.reading()
+        begun, cost = time.monotonic_ns(), time.process_time()
+        self._telemetry.nudge()
+        converse(streams, self._watch, self._spec.limits.request_s, self._engine.died)
+        ended, cost = time.monotonic_ns(), time.process_time() - cost
+        after = self._telemetry.reading()
+        inside = self._telemetry.between(begun, ended)
+        return dict(box_facts(before, inside, after, begun), agent_cpu_ms=1000.0 * cost, took_ms=(ended - begun) / 1e6)
 
     def _prompts(self, repetition: int) -> list[dict[str, str]]:
         """Warm-up takes the last prompts of the list, counted repetitions the next ones from the start: the same for every arm."""
@@ -106,6 +122,23 @@ def rate_of(answers: list[dict[str, Any]]) -> float | None:
     tokens = sum(answer["timings"]["predicted_n"] - 1 for answer in answers)
     span = max(answer["last_ns"] for answer in answers) - min(answer["first_ns"] for answer in answers)
     return tokens * 1e9 / span if span > 0 else None
+
+
+def name_slots(answers: list[dict[str, Any]], log: str) -> None:
+    """Gives each answer the slot that served it, where the reply does not say so itself: the engine's log prints every slot's counts."""
+    printed = [(int(slot), int(made), int(taken)) for slot, taken, made in _SLOT.findall(log)]
+    for answer in answers:
+        timings = answer["timings"] or {}
+        counts = (timings.get("draft_n"), timings.get("draft_n_accepted"))
+        match = next((item for item in printed if item[1:] == counts), None)
+        if answer["slot"] is None and match is not None:
+            printed.remove(match)
+            answer["slot"] = match[0]
+
+
+def was_cut(sample: dict[str, Any]) -> bool:
+    """Whether a connection broke: then the engine may be gone, a moment before the kernel says so."""
+    return any(answer["error"] not in (None, ENDED_EARLY) and answer["http_status"] in (None, 200) for answer in sample["streams"])
 
 
 def judge(sample: dict[str, Any], max_tokens: int) -> tuple[str, str]:

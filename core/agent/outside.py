@@ -83,13 +83,13 @@ def _gpu(line: str) -> dict[str, Any]:
     return {"name": name, "memory_mib": int(memory) if memory.isdigit() else None, "driver": driver}
 
 
-def others_on_gpu(state: str) -> Any:
+def others_on_gpu(state: str, limit_s: float = GPU_LIMIT_S) -> Any:
     """[{"pid", "uid", "name", "memory_mib"}, …] of processes that compute on a GPU, "n/a" without one, None where it cannot be told."""
     if state != "present":
         return "n/a" if state == "none" else None
     code, text, _ = ask(
         [shutil.which("nvidia-smi") or "nvidia-smi", "--query-compute-apps=pid,process_name,used_memory", "--format=csv,noheader,nounits"],
-        GPU_LIMIT_S,
+        limit_s,
     )
     if code != 0:
         return None

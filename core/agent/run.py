@@ -12,17 +12,17 @@ from statistics import median
 from typing import Any
 
 from core.agent import proc
-from core.agent.after import After
-from core.agent.client import ENDED_EARLY
+from core.agent.after import After, Hands
 from core.agent.engine import FOREIGN, Engine, ForeignPort, LoadFailed
 from core.agent.files import write_json
 from core.agent.heartbeat import Heartbeat
 from core.agent.journal import DiskFull, Journal
-from core.agent.measure import OK, Meter
+from core.agent.measure import OK, Meter, was_cut
 from core.agent.preflight import Ready, RunFailed, StageFailed
 from core.agent.pricing import figures_of
 from core.agent.shutdown import end_family
 from core.agent.spec import Spec
+from core.agent.telemetry import Telemetry
 from core.agent.watch import OutOfTime, Stopped, Watch
 from core.domain import sweep
 from core.domain.looks import noise_plan
@@ -102,12 +102,15 @@ class Run:
         self._journal.append("preflight", **facts)
         if isinstance(facts["others_on_gpu"], list) and facts["others_on_gpu"] and not self._spec.allow_shared_gpu:
             raise RunFailed("gpu_busy", "Somebody else computes on the GPU: %s." % facts["others_on_gpu"][:5])
+        self._telemetry = Telemetry(self._folder, facts["gpus"]["state"])
         try:
             self._stages(ready)
             self._put_down()
-            After(self._spec, ready, self._journal, self._watch, self._beat, self._launch, self._end).run(sweep.winner(self._done))
+            hands = Hands(self._launch, self._end, self._new_meter)
+            After(self._spec, ready, self._journal, self._watch, self._beat, hands).run(sweep.winner(self._done))
         finally:
             self._put_down()
+            self._telemetry.stop()
         stop = sweep.stop_of(self._spec.plan, self._done)
         if stop is not None and stop.code == "baseline_failed":
             raise RunFailed(self._codes[0], stop.text)
@@ -183,9 +186,12 @@ class Run:
             self._journal.append("stage_started", stage=stage.as_json(), server=self._engine.number)
             return 0.0
         self._engine = self._launch(ready, stage)
-        self._meter = Meter(self._spec, stage, self._engine, self._watch)
+        self._meter = self._new_meter(stage, self._engine)
         self._one(stage, 0, 1)
         return self._load_s
+
+    def _new_meter(self, stage: Stage, engine: Engine) -> Meter:
+        return Meter(self._spec, stage, engine, self._watch, self._telemetry)
 
     def _put_down(self) -> None:
         """Ends the engine that is up, if one is."""
@@ -279,11 +285,6 @@ class Run:
         )  # fmt: skip
         self._journal.close()
         self._beat.stop("finished")
-
-
-def was_cut(sample: dict[str, Any]) -> bool:
-    """Whether a connection broke: then the engine may be gone, a moment before the kernel says so."""
-    return any(answer["error"] not in (None, ENDED_EARLY) and answer["http_status"] in (None, 200) for answer in sample["streams"])
 
 
 def _sum(samples: list[dict[str, Any]], key: str) -> int | None:

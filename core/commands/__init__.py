@@ -1,6 +1,6 @@
 """The verbs of the command line, one file each; a file's `register` adds its verb."""
 
-from core.commands import decide, export, matrix, price, read, runs, sweep, take_in, worksheet
+from core.commands import decide, export, matrix, person, price, read, runs, sweep, take_in, worksheet
 
 REGISTERS = (
     price.register,
@@ -12,4 +12,5 @@ REGISTERS = (
     worksheet.register,
     decide.register,
     export.register,
+    person.register,
 )

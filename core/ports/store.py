@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.box import Box
+from core.ports.doors import AuditRows, PeopleRows, TokenRows
 
 Row = dict[str, Any]
 
@@ -41,6 +42,14 @@ class BoxRows(ABC):
     @abstractmethod
     def all(self) -> list[Box]:
         """Every box by name, this machine first."""
+
+    @abstractmethod
+    def remove(self, box_id: str, *, who: str, at: datetime) -> None:
+        """Takes a box off the list; its versions and checks stay."""
+
+    @abstractmethod
+    def versions(self, box_id: str) -> list[Row]:
+        """Every registration of a box, newest first: {who, noted_at, box}; `box` is None where it was removed."""
 
     @abstractmethod
     def add_check(self, box_id: str, report: dict[str, Any], *, ok: bool, at: datetime) -> None:
@@ -245,7 +254,7 @@ class TableRows(ABC):
 
 @dataclass(frozen=True)
 class Store:
-    """The eight groups over one database."""
+    """The groups of rows over one database."""
 
     boxes: BoxRows
     runs: RunRows
@@ -255,3 +264,6 @@ class Store:
     worksheets: WorksheetRows
     decisions: DecisionRows
     tables: TableRows
+    people: PeopleRows
+    tokens: TokenRows
+    audit: AuditRows

@@ -26,6 +26,7 @@ from core.domain.forms import checked
 from core.domain.recipe import canonical, digest
 from core.domain.reference_sheet import price_for
 from core.errors import DecisionRefused, NotFound
+from core.services.access import authorize
 from core.services.evidence import evidence_of
 from core.services.frozen import cell_conditions, freeze, unfit_for_keep
 from core.services.house import House
@@ -59,9 +60,11 @@ def draft_decision(house: House, values: dict[str, Any]) -> Draft:
 def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
     """Records a decision and returns its ledger entry; the same `sign_id` a second time returns the entry that is there.
 
-    Raises InvalidInput (words), DecisionRefused (gates, unfit figures, changed since it was shown), NotFound, StoreError (journal).
+    Raises InvalidInput (words), DecisionRefused (gates, unfit figures, changed since it was shown), NotFound, StoreError (journal),
+    NotAllowed.
     """
     form = checked(DecisionForm, values)
+    authorize(house, "decision.take", form.worksheet_id, signed=form.owner)
     with _ONE_AT_A_TIME:
         _adopt_journal(house)
         done = _signed_before(house, form.sign_id)
@@ -82,8 +85,12 @@ def _refuse(house: House, form: DecisionForm, draft: Draft) -> None:
 
 
 def withdraw(house: House, values: dict[str, Any]) -> dict[str, Any]:
-    """Takes a decision back by a new entry; the old one stays. Raises InvalidInput, NotFound, DecisionRefused (not in force)."""
+    """Takes a decision back by a new entry; the old one stays.
+
+    Raises InvalidInput, NotFound, DecisionRefused (not in force), NotAllowed.
+    """
     form = checked(WithdrawForm, values)
+    authorize(house, "decision.take", f"entry {form.number}", signed=form.owner)
     with _ONE_AT_A_TIME:
         _adopt_journal(house)
         done = _signed_before(house, form.sign_id)

@@ -11,6 +11,7 @@ from typing import Any
 
 from core.domain.spreadsheet import neutral
 from core.errors import InvalidInput, StoreError
+from core.services.access import authorize, record
 from core.services.decisions import list_decisions
 from core.services.house import House
 from core.services.ledger import ledger_entry_of
@@ -24,8 +25,10 @@ from core.services.runbook import runbook_markdown
 def export_all(house: House, folder: Path) -> dict[str, Any]:
     """Writes everything into a new or empty folder. {folder, files: [{path, rows, sha256}], ledger}; the ledger is verified on the way.
 
-    CSV texts that a spreadsheet would run are put out of action; JSON and Parquet hold them as stored. Raises InvalidInput, StoreError.
+    CSV texts that a spreadsheet would run are put out of action; JSON and Parquet hold them as stored. Raises InvalidInput, StoreError,
+    NotAllowed. Who may do what, and the audit log, stay in the house.
     """
+    authorize(house, "export", str(folder))
     _refuse_used(folder)
     try:
         files = _write(house, folder)
@@ -35,6 +38,7 @@ def export_all(house: House, folder: Path) -> dict[str, Any]:
     found = {"format": 1, "app_version": house.version, "written_at": house.clock.now().isoformat(), "ledger": ledger}
     listed = [{"path": str(path.relative_to(folder)), "rows": rows, "sha256": _sha256(path)} for path, rows in files]
     (folder / "manifest.json").write_text(_json({**found, "head": ledger["head"], "files": listed}), "utf-8")
+    record(house, "export", str(folder), files=len(listed), head=ledger["head"])
     return {"folder": str(folder), "files": listed, **found}
 
 

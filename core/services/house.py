@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from core.domain.box import Box
+from core.domain.roles import NOBODY, Actor
 from core.domain.workload import Workload
 from core.errors import NotFound
 from core.ports.archive import Archive
@@ -50,6 +51,14 @@ class House:
     second_person: bool = False
     live: dict[str, Live] = field(default_factory=dict)
     wake: threading.Event = field(default_factory=threading.Event)
+    actor: Actor = NOBODY
+    role_claim: str = ""
+    role_map: dict[str, str] = field(default_factory=dict)
+    noted: dict[tuple[str, ...], float] = field(default_factory=dict)
+
+    def acting(self, actor: Actor) -> House:
+        """The same house in the hands of somebody: every service call asks whether this actor may."""
+        return replace(self, actor=actor)
 
     def box(self, box_id: str) -> Box:
         """The registered box; raises NotFound with the known names."""

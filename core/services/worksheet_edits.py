@@ -46,8 +46,8 @@ def merge(house: House, worksheet_id: str, entry: int, how: str, *, by: str, see
     field, side = place_of(one["mine"])
     if how in (THEIRS, MINE):
         return add_entry(house, worksheet_id, field, side, one[how]["value"], by=by, over=seen)
-    if field == "suite":
-        raise InvalidInput({"text": "cannot merge scores; keep theirs or yours, then type them in anew."})
+    if not isinstance(one["mine"]["value"], str):
+        raise InvalidInput({"text": "merges texts only; keep theirs or yours, then change what is left."})
     return type_text(house, worksheet_id, field, side, text, by=by, over=seen)
 
 

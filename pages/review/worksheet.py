@@ -5,13 +5,17 @@ import streamlit as st
 from core.services.worksheets import show_worksheet
 from core.ui.components.computed import computed
 from core.ui.components.decision_form import decision_form, owner_typed
+from core.ui.components.field_sheet import field_sheet
 from core.ui.components.gate_list import gate_list, suggestion
 from core.ui.components.links import page_link
 from core.ui.components.own_log import both_sides
 from core.ui.components.sweep_panel import sweep_panel
-from core.ui.components.typed_forms import typed_forms
+from core.ui.components.worksheet_compare import compared
 from core.ui.components.worksheet_head import worksheet_head
+from core.ui.components.worksheet_history import comments_view, history_view
+from core.ui.components.worksheet_merge import merge_views
 from core.ui.components.worksheet_table import worksheet_table
+from core.ui.components.worksheet_traffic import traffic
 from core.ui.guard import enter
 from core.ui.problem import shown
 from core.ui.state import WORKSHEET
@@ -27,13 +31,17 @@ if not worksheet_id:
 with shown():
     view = show_worksheet(house, worksheet_id, owner=owner_typed() or None)
 worksheet_head(house, view)
+merge_views(house, view)
 sweep_panel(house, view)
-worksheet_table(view["fields"], None if view["decisions"] else view["worksheet"]["body"], key="fields")
+compared(house, view)
+worksheet_table(view["fields"], None if view["decisions"] else (house, view), key="fields")
 both_sides(view["log_readings"])
-if not view["decisions"]:
-    typed_forms(house, view)
 suggestion(view)
+traffic(house, view)
 st.subheader("Gates", anchor=False)
 gate_list(view["gates"], key="gates")
 decision_form(house, view)
+field_sheet(house, view)
+history_view(house, view)
+comments_view(house, view)
 computed("speedup", "a", "h", "step", "break_even", "split", "noise")

@@ -436,6 +436,4 @@ def test_gpus_are_present_none_or_unknown(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_stage_names_travel_with_the_stage() -> None:
-    from core.agent.run import shown
-
-    assert shown(Stage("step", 2, 1, 3)) == {"kind": "step", "n_max": 2, "c": 1, "repetitions": 3, "name": "n=2"}
+    assert Stage("step", 2, 1, 3).as_json() == {"kind": "step", "n_max": 2, "c": 1, "repetitions": 3, "name": "n=2"}

@@ -16,6 +16,10 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   no_draft, draft_when_off, cached, short      what the timings say
   stall             the stream stops in the middle and never ends
   ignore_term, daemons                         ignore SIGTERM; start this many children in sessions of their own
+  pace_s            how long a stream takes, spread over its tokens; else as fast as it can
+  bad_slot          {"slot": 1, "accept": 0.2}: this slot accepts another share of its drafts
+  load_log          lines printed while loading, as the placement is told
+  touch             {"path": FILE, "requests": [2, 3], "hold_s": 1}: FILE is there while these requests (from 0) are served, so much longer
   name              what the server calls itself, whatever it was told
   noise             bytes of rubbish printed at start
   facts             file that gets one JSON line a start: pid, argv, port, key, daemons
@@ -62,12 +66,19 @@ class Engine:
         self.lock = threading.Lock()
         self.starts_before = 0
         self.requests = self.drafts = self.drafted = self.accepted = 0
+        self.busy: set = set()
         self.healthy_at = time.monotonic() + script.get("load_s", 0)
 
     def healthy(self) -> bool:
         return not self.script.get("never_healthy") and time.monotonic() >= self.healthy_at
 
-    def timings(self, count: int) -> dict:
+    def take_slot(self) -> int:
+        with self.lock:
+            slot = next(number for number in range(len(self.busy) + 1) if number not in self.busy)
+            self.busy.add(slot)
+            return slot
+
+    def timings(self, count: int, slot: int = 0) -> dict:
         with self.lock:
             number, self.requests = self.requests, self.requests + 1
         speed = self.script.get("speeds", {}).get(str(self.n_max), 100.0) * (1.0 - 0.001 * (number % 3))
@@ -81,12 +92,16 @@ class Engine:
         if (self.n_max and not self.script.get("no_draft")) or self.script.get("draft_when_off"):
             steps = max(1, count // (1 + self.n_max))
             drafted = steps * max(1, self.n_max)
-            found.update(draft_n=drafted, draft_n_accepted=int(drafted * self.script.get("accept", 0.8)))
+            found.update(draft_n=drafted, draft_n_accepted=int(drafted * self._share(slot)))
             with self.lock:
                 self.drafts += steps
                 self.drafted += drafted
                 self.accepted += found["draft_n_accepted"]
         return {**found, **self._flaw()}
+
+    def _share(self, slot: int) -> float:
+        bad = self.script.get("bad_slot", {})
+        return bad["accept"] if bad.get("slot") == slot else self.script.get("accept", 0.8)
 
     def _forced(self, tokens: int) -> dict:
         """Every draft token accepted, or none: what --spec-synth-rates does to counts and time."""
@@ -161,9 +176,19 @@ class Handler(BaseHTTPRequestHandler):
         if script.get("nonsense"):
             self.engine.requests += 1
             return self._send(200, "<html>hello</html>", "text/html")
-        return self._stream(asked)
+        slot, touch = self.engine.take_slot(), script.get("touch", {})
+        hot = touch.get("path") if self.engine.requests in touch.get("requests", ()) else None
+        if hot:
+            open(hot, "w").close()
+            time.sleep(touch.get("hold_s", 0))
+        try:
+            return self._stream(asked, slot)
+        finally:
+            self.engine.busy.discard(slot)
+            if hot:
+                os.unlink(hot)
 
-    def _stream(self, asked: dict) -> None:
+    def _stream(self, asked: dict, slot: int) -> None:
         script = self.engine.script
         count = asked["max_tokens"] - script.get("short", 0)
         self.send_response(200)
@@ -172,10 +197,15 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
         for number in range(count):
+            time.sleep(script.get("pace_s", 0.0) / count)
             if script.get("stall") and number == count // 2:
                 time.sleep(3600)
             self._event({"choices": [{"delta": {"content": "abc"[number % 3]}, "finish_reason": None}]})
-        timings = self.engine.timings(count)
+        timings = self.engine.timings(count, slot)
+        if timings.get("draft_n"):
+            made, taken = timings["draft_n"], timings["draft_n_accepted"]
+            share = f"{taken / made:.5f} ({taken:5d} accepted / {made:5d} generated), mean len =  2.00"
+            sys.stderr.write(f"0.05.123.456 I slot print_timing: id  {slot} | task 7 | draft acceptance = {share}\n")
         last = {"choices": [{"delta": {}, "finish_reason": "length"}], "usage": {"prompt_tokens": 7, "completion_tokens": count}}
         self._event(last if script.get("timings") == "missing" else {**last, "timings": timings})
         self.wfile.write(b"data: [DONE]\n\n")
@@ -264,6 +294,7 @@ def main() -> None:
             stream.seek(0)
             engine.starts_before = sum(1 for _ in stream)
             stream.write(json.dumps(facts) + "\n")
+    sys.stderr.write("".join(line + "\n" for line in engine.script.get("load_log", ())))
     sys.stderr.write("load_tensors: loading model tensors\n" + "x" * engine.script.get("noise", 0) + "\n")
     sys.stderr.flush()
     if engine.script.get("die_loading"):

@@ -53,8 +53,11 @@ def test_empty_says_what_would_fill_each_value(open_page: OpenPage, sheet: str) 
     said = [caption.value for caption in at.caption]
     assert said.count("missing: run the sweep") == 14
     assert said.count("missing: run the sweep, it ends at c=4") == 2
-    assert said.count("missing: type the scores in below") == 2
-    assert "0 of 14 filled · proposed by Ada" in "\n".join(_texts(at))
+    assert said.count("missing: type the scores in, at the right") == 2
+    assert "0 of 12 priced" in _texts(at) and any(text.startswith("proposed by Ada") for text in _texts(at))
+    assert [label for label in _labels(at) if label.startswith("▶")] == ["▶ measure"] * 8 + ["▶ measure at c=4"], (
+        "each blank offers its run"
+    )
     assert _texts(at).count("○ missing") == 12
     assert "No suggestion yet" in _texts(at)
     assert "Run sweep" in _labels(at)
@@ -120,10 +123,10 @@ def test_filled_shows_ranges_with_doors(open_page: OpenPage, house: House, sheet
 def test_a_name_given_late_reaches_the_forms(open_page: OpenPage, house: House, sheet: str) -> None:
     at = open_page("worksheet", worksheet=sheet)
     at.text_input(key="person").set_value("Bo").run()
-    assert [at.text_input(key=key).value for key in ("suite-by", "text-by", "decision-owner")] == ["Bo"] * 3
+    assert [at.text_input(key=key).value for key in ("suite-by", "decision-owner")] == ["Bo"] * 2
     at.text_input(key="decision-owner").set_value("Cy").run()
     at.text_input(key="person").set_value("Di").run()
-    assert [at.text_input(key=key).value for key in ("suite-by", "text-by", "decision-owner")] == ["Di", "Di", "Cy"]
+    assert [at.text_input(key=key).value for key in ("suite-by", "decision-owner")] == ["Di", "Cy"]
 
 
 def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, sheet: str) -> None:
@@ -157,36 +160,6 @@ def test_odd_scores_are_told_and_kept(open_page: OpenPage, house: House, sheet: 
     assert sentence in words(at)
     assert at.text_input(key="suite-name").value == "y" * 10_000 and at.text_input(key="suite-values").value == scores
     assert house.store.worksheets.entries(sheet) == []
-
-
-def test_texts_and_notes_never_replace_a_value(open_page: OpenPage, house: House, sheet: str) -> None:
-    at = open_page("worksheet", worksheet=sheet, person="Bo")
-    at.selectbox(key="text-field").set_value("new failure modes")
-    at.text_area(key="text-value").set_value(HTML)
-    _button(at, "Save text").click().run()
-    assert HTML in _texts(at)
-    at.selectbox(key="text-field").set_value("note on n_max")
-    at.text_area(key="text-value").set_value("why so few?")
-    _button(at, "Save text").click().run()
-    assert "why so few?" in _texts(at)
-    at.text_area(key="text-value").set_value("z" * 10_000)
-    _button(at, "Save text").click().run()
-    assert "Text is too long (at most 2000 characters)." in words(at)
-    at.selectbox(key="text-field").set_value("fit, candidate")
-    at.text_area(key="text-value").set_value("  ")
-    _button(at, "Save text").click().run()
-    assert "Text is needed." in words(at)
-    assert len(house.store.worksheets.entries(sheet)) == 2
-
-
-def test_another_measured_n_can_stand_in_the_candidate_column(open_page: OpenPage, house: House, sheet: str) -> None:
-    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
-    at = open_page("worksheet", worksheet=sheet, person="Bo")
-    assert at.selectbox(key="candidate-n").value == 1
-    at.selectbox(key="candidate-n").set_value(2).run()
-    _button(at, "Show this n").click().run()
-    assert "21.4–21.8 (3)" in _texts(at)
-    assert "Suggestion: NARROW, n_max=1" in _texts(at)
 
 
 def test_a_flip_at_production_is_pointed_out(open_page: OpenPage, house: House, sheet: str) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.price import Price
+
 _MARKS = {"pass": "✓ pass", "fail": "✕ fail", "missing": "○ missing"}
 
 
@@ -32,9 +34,16 @@ def suggestion(view: dict[str, Any]) -> None:
             f"Suggestion: {action.upper()}" + (f", n_max={found['n_max']}" if found["n_max"] else "") if action else "No suggestion yet"
         )
         st.text(found["text"])
+        c, there = view["worksheet"]["body"]["production_c"], view["production_price"]
         if price:
-            st.text(price.note + (f" Dominant cost: {price.dominant}." if price.dominant else ""))
+            st.text(("One stream: " if c > 1 else "") + _priced(price))
+        if there and c > 1:
+            st.text(f"At c={c}, per stream: {_priced(there)}")
         still = open_gates(view["gates"])
         st.caption(f"{len(still)} gate{'s' if len(still) > 1 else ''} open" if still else "all gates pass")
     if view["flips"]:
         st.warning("At production concurrency the verdict differs from the one at a single stream. The production row decides.", icon="🔀")
+
+
+def _priced(price: Price) -> str:
+    return price.note + (f" Dominant cost: {price.dominant}." if price.dominant else "")

@@ -7,10 +7,12 @@ from typing import Any
 import streamlit as st
 
 from core.domain.box import Box
+from core.domain.templates import template
 from core.services.boxes import model_names
 from core.services.house import House
 from core.services.worksheets import new_worksheet_id
 from core.ui.components.links import page_link
+from core.ui.components.propose_start import start_from
 
 LABELS = {
     "title": "Title",
@@ -23,11 +25,17 @@ LABELS = {
     "repetitions": "Repetitions",
     "by": "Your name (in the menu)",
 }
+_NUMBERS = {
+    "production_c": ("propose-concurrency", 1, "Streams at once in production, 1 to 64."),
+    "n_max": ("propose-n-max", 3, "The sweep stops earlier when a longer draft does not pay."),
+    "repetitions": ("propose-repetitions", 3, "Warm repetitions of each arm, 3 to 8."),
+}
 _AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"
 
 
 def propose_form(house: House) -> tuple[str, dict[str, Any]]:
     """Draws the fields; returns the id minted for the coming worksheet and what stands in the fields."""
+    start = start_from(house)
     top, left, right = st.container(), *st.columns(2)
     boxes = {box.box_id: box for box in house.store.boxes.all()}
     with left:
@@ -38,22 +46,27 @@ def propose_form(house: House) -> tuple[str, dict[str, Any]]:
             LABELS["workload_id"], list(house.workloads), format_func=lambda one: _workload(house, one), key="propose-workload"
         )
     with right:
-        numbers = {
-            "production_c": st.number_input(
-                LABELS["production_c"], value=1, step=1, key="propose-concurrency", help="Streams at once in production, 1 to 64."
-            ),
-            "n_max": st.number_input(
-                LABELS["n_max"], value=3, step=1, key="propose-n-max", help="The sweep stops earlier when a longer draft does not pay."
-            ),
-            "repetitions": st.number_input(
-                LABELS["repetitions"], value=3, step=1, key="propose-repetitions", help="Warm repetitions of each arm, 3 to 8."
-            ),
-        }
-    _follow_model(model)
+        numbers = {name: _number(name) for name in _NUMBERS}
+    _follow_model(model, start["change"])
     with top:
         title = st.text_input(LABELS["title"], key="propose-title")
-    values = {"title": title, "box_id": box.box_id, "engine_id": engine or "", "model": model or "", "workload_id": workload, **numbers}
+    values = {
+        **start,
+        "title": title,
+        "box_id": box.box_id,
+        "engine_id": engine or "",
+        "model": model or "",
+        "workload_id": workload,
+        **numbers,
+    }
     return st.session_state.setdefault(_NEW_ID, new_worksheet_id()), values
+
+
+def _number(name: str) -> int:
+    """Seeded through the session, since a template or a clone may set it too."""
+    key, first, help_text = _NUMBERS[name]
+    st.session_state.setdefault(key, first)
+    return st.number_input(LABELS[name], step=1, key=key, help=help_text)
 
 
 def forget_new_id() -> None:
@@ -75,9 +88,9 @@ def _workload(house: House, workload_id: str) -> str:
     return f"{workload.title} ({workload.max_tokens} tokens)"
 
 
-def _follow_model(model: str | None) -> None:
-    """The title names the model until somebody writes another one."""
-    title = f"Turn on MTP for {model}" if model else ""
+def _follow_model(model: str | None, change: str) -> None:
+    """The title names change and model until somebody writes another one."""
+    title = template(change).title.format(model=model) if model else ""
     if "propose-title" not in st.session_state or st.session_state["propose-title"] == st.session_state.get(_AUTO):
         st.session_state["propose-title"] = title
     st.session_state[_AUTO] = title

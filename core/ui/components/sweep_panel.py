@@ -35,17 +35,21 @@ def sweep_panel(house: House, view: dict[str, Any]) -> None:
 
 
 def _button(house: House, view: dict[str, Any]) -> None:
-    """The id stands before the click; a second click on the same button asks for the same run."""
+    with st.container(key="run-sweep"):
+        sweep_button(house, view, "Run sweep", "panel", is_first=True)
+
+
+def sweep_button(house: House, view: dict[str, Any], label: str, place: str, *, is_first: bool = False) -> None:
+    """Starts the sweep the worksheet asks for. A second click, here or on another button, asks for the same run."""
     worksheet_id = view["worksheet"]["worksheet_id"]
     slot = f"{NEW_RUN_ID}-{worksheet_id}"
     if st.session_state.get(slot) in {None, *(run["run_id"] for run in view["runs"])}:
         st.session_state[slot] = new_run_id()
     run_id, is_started = st.session_state[slot], False
-    with st.container(key="run-sweep"):
-        if st.button("Run sweep", type="primary", key=f"run-sweep-{run_id}"):
-            with told(_LABELS):
-                start_run(house, run_id, sweep_values(view["worksheet"]), who=person())
-                is_started = True
+    if st.button(label, type="primary" if is_first else "tertiary", key=f"run-sweep-{place}-{run_id}"):
+        with told(_LABELS):
+            start_run(house, run_id, sweep_values(view["worksheet"]), who=person())
+            is_started = True
     if is_started:
         st.rerun()
 

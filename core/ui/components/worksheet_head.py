@@ -1,4 +1,4 @@
-"""Head of a worksheet: title, what was asked, how far it is filled."""
+"""Head of a worksheet: title, what was asked, how far it is priced, who saved last, and the way to a clone of it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,31 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.templates import template
 from core.services.house import House
 from core.ui.components.figures import literal, when
+from core.ui.components.links import page_link, worksheet_link
+from core.ui.state import FROM
 
 
 def worksheet_head(house: House, view: dict[str, Any]) -> None:
-    """Title and two lines of facts, all as text."""
+    """Title, progress and two lines of facts, all as text."""
     row, asked = view["worksheet"], view["worksheet"]["body"]
-    filled = sum(field["state"] == "ok" for field in view["fields"])
+    done, whole = view["priced"]
     box = next((one.name for one in house.store.boxes.all() if one.box_id == asked["box_id"]), asked["box_id"])
     st.subheader(literal(row["title"]), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge("decided" if view["decisions"] else "draft", color="green" if view["decisions"] else "gray")
-        st.text(f"{filled} of {len(view['fields'])} filled · proposed by {row['created_by']}, {when(row['created_at'])}")
+        st.text(f"{done} of {whole} priced")
+        st.text(f"proposed by {row['created_by']}, {when(row['created_at'])}")
+        last = view["last_entry"]
+        st.text(f"autosaved by {last['typed_by']}, {when(last['noted_at'])}" if last else "nothing typed in yet")
+    st.progress(done / whole)
     st.text(
-        f"{asked['model']} · {asked['engine_id']} on {box} · {asked['workload_id']} · n_max up to {asked['n_max']}"
-        f" · {asked['repetitions']} repetitions · production concurrency {asked['production_c']}"
+        f"{template(asked.get('change')).label}: {asked['model']} · {asked['engine_id']} on {box} · {asked['workload_id']}"
+        f" · n_max up to {asked['n_max']} · {asked['repetitions']} repetitions · production concurrency {asked['production_c']}"
     )
+    with st.container(horizontal=True):
+        page_link("propose", "Clone this worksheet", icon="📋", **{FROM: row["worksheet_id"]})
+        if asked.get("cloned_from"):
+            worksheet_link(asked["cloned_from"], "cloned from an earlier one ↗")

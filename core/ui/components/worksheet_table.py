@@ -6,41 +6,55 @@ from typing import Any
 
 import streamlit as st
 
-from core.domain.run import short
-from core.ui.components.figures import blank, literal
+from core.domain.run import ACTIVE, short
+from core.services.house import House
+from core.ui.components.figures import blank, literal, when
 from core.ui.components.links import receipt_link, run_link
+from core.ui.components.suite_form import suite_button
+from core.ui.components.sweep_panel import sweep_button
+from core.ui.components.worksheet_text import text_button
 
-_HEAD = ((2, "field"), (3, "baseline"), (3, "candidate"), (3, "notes"), (1, "state"))
-_TYPED = "type it in below"
+_HEAD = ((2, "field"), (3, "baseline"), (3, "candidate"), (2, "notes"), (2, "state, and what would fill it"))
 _FILLED_BY = {
-    "suite": "type the scores in below",
-    "fit": _TYPED,
-    "failure_modes": _TYPED,
+    "suite": "type the scores in, at the right",
+    "fit": "type it in",
+    "failure_modes": "type it in",
     "decision": "decide below",
     "owner": "name an owner below",
 }
+_TYPED = {("fit", "baseline"), ("fit", "candidate"), ("failure_modes", "candidate")}
 
 
-def worksheet_table(fields: list[dict[str, Any]], asked: dict[str, Any] | None, *, key: str) -> None:
-    """The whole table; `asked` None: decided, a blank stays one. Wide screens show it at once, narrow ones scroll it sideways."""
-    grid = st.grid(12, wrap=False, min_column_width=60, gap="xsmall", key=key)
+Live = tuple[House, dict[str, Any]] | None
+
+
+def worksheet_table(fields: list[dict[str, Any]], live: Live, *, key: str) -> None:
+    """The whole table; `live`: the worksheet's view while it may be filled, None: a blank stays one. Narrow screens scroll it sideways."""
+    grid = st.grid(12, wrap=False, min_column_width=64, gap="xsmall", key=key)
     for span, word in _HEAD:
         with grid.cell(column_span=span):
             st.caption(word)
     for number, row in enumerate(fields):
-        _row(grid, row, asked, f"{key}-{number}")
+        _row(live, grid, row, f"{key}-{number}")
 
 
-def _row(grid: Any, row: dict[str, Any], asked: dict[str, Any] | None, key: str) -> None:
+def _row(live: Live, grid: Any, row: dict[str, Any], key: str) -> None:
     with grid.cell(column_span=2):
         st.text(row["label"])
     for side in ("baseline", "candidate"):
         with grid.cell(column_span=3), st.container(gap=None, key=f"{key}-{side}"):
-            _value(row["key"], row[side], asked)
-    with grid.cell(column_span=3):
-        st.text(row["note"])
-    with grid.cell():
+            _value(row["key"], row[side], live[1]["worksheet"]["body"] if live else None)
+            if live and (row["key"], side) in _TYPED:
+                text_button(*live, row["key"], side, "✎ change" if row[side]["state"] == "ok" else "✎ type in")
+    with grid.cell(column_span=2), st.container(gap=None):
+        if row["note"]:
+            st.text(row["note"])
+        if live:
+            text_button(*live, row["key"], "note", "✎ note")
+    with grid.cell(column_span=2), st.container(gap=None):
         st.text("✓" if row["state"] == "ok" else "○ open")
+        if live:
+            _action(*live, row)
 
 
 def _value(field: str, value: dict[str, Any], asked: dict[str, Any] | None) -> None:
@@ -54,7 +68,8 @@ def _value(field: str, value: dict[str, Any], asked: dict[str, Any] | None) -> N
     elif value["run_id"]:
         run_link(value["run_id"], f"run {short(value['run_id'])} ↗")
     elif value["typed_by"] and field not in ("decision", "owner"):
-        st.caption(f"typed in by {literal(value['typed_by'])}")
+        at = f", {when(value['typed_at'])}" if value.get("typed_at") else ""
+        st.caption(f"typed in by {literal(value['typed_by'])}{at}")
 
 
 def filled_by(field: str, asked: dict[str, Any]) -> str:
@@ -62,3 +77,15 @@ def filled_by(field: str, asked: dict[str, Any]) -> str:
     if field == "production":
         return f"run the sweep, it ends at c={asked['production_c']}"
     return _FILLED_BY.get(field, "run the sweep")
+
+
+def _action(house: House, view: dict[str, Any], row: dict[str, Any]) -> None:
+    """The one thing that would fill this row, ready to be done; nothing where the row is filled or a sweep is on its way."""
+    if row["key"] == "suite":
+        suite_button(house, view, "✎ scores")
+    elif row["state"] != "ok" and row["key"] not in _FILLED_BY:
+        if any(run["state"] in ACTIVE for run in view["runs"]):
+            st.caption("a sweep is on its way")
+        else:
+            c = view["worksheet"]["body"]["production_c"]
+            sweep_button(house, view, f"▶ measure at c={c}" if row["key"] == "production" else "▶ measure", row["key"])
