@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.forms import plain_numbers
 from core.errors import InvalidInput
-from core.ui.components.typed_forms import numbers
 
 
 def old_production() -> dict[str, Any] | None:
@@ -33,6 +33,6 @@ def old_production() -> dict[str, Any] | None:
 
 def _scores(text: str) -> Any:
     try:
-        return numbers(text)
+        return plain_numbers("scores", text)
     except InvalidInput:
         return text
