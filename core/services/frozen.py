@@ -11,7 +11,7 @@ from core.domain.decision import FORMULAS, NOT_SHOWN
 from core.domain.gates import gates_of
 from core.domain.reference_sheet import fields_for
 from core.domain.run import DONE
-from core.domain.stale import facts_of as stale_facts
+from core.domain.stale_decision import facts_of as stale_facts
 from core.domain.worksheet import Evidence, Side
 from core.services.house import House
 from core.services.traffic import suggestion_with_mix
@@ -67,7 +67,7 @@ def _run_head(house: House, run_id: str | None) -> dict[str, Any] | None:
 
 
 def run_facts(house: House, run_id: str) -> dict[str, Any]:
-    """Engine build, driver, artifact, GPU, slots, spill, p_min and context of a run (see core/domain/stale.py)."""
+    """Engine build, driver, artifact, GPU, slots, spill, p_min and context of a run (see core/domain/stale_decision.py)."""
     run = house.store.runs.get(run_id)
     preflight: dict[str, Any] = next((one["body"] for one in house.store.runs.events(run_id, kinds=("preflight",))), {})
     servers = house.store.cells.servers(run_id)

@@ -55,6 +55,15 @@ class House:
     role_claim: str = ""
     role_map: dict[str, str] = field(default_factory=dict)
     noted: dict[tuple[str, ...], float] = field(default_factory=dict)
+    kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def keep(self, name: str, mark: Any, make: Callable[[], Any]) -> Any:
+        """What `make` answers, made anew only when the store was written to or `mark` changed since. Callers leave it as it is."""
+        key = (self.store.cells.revision(), mark)
+        found = self.kept.get(name)
+        if found is None or found[0] != key:
+            found = self.kept[name] = (key, make())
+        return found[1]
 
     def acting(self, actor: Actor) -> House:
         """The same house in the hands of somebody: every service call asks whether this actor may."""

@@ -9,7 +9,7 @@ from core.domain.decision import STALE_WHEN, WITHDRAWN, standing
 from core.domain.matrix import measured_cell, published_cell
 from core.domain.promotion import deltas_against_old, deltas_of, losing_cells
 from core.domain.reference_sheet import TRANSCRIBED
-from core.domain.stale import changes, too_old
+from core.domain.stale_decision import changes, too_old
 from core.errors import InvalidInput
 from core.services.decisions import entry_of
 from core.services.frozen import run_facts
