@@ -43,12 +43,16 @@ def _typed(evidence: dict[str, Any], field: str, side: str) -> Any:
 
 
 def _scores(evidence: dict[str, Any], side: str) -> list[float]:
+    """Scores of the runs' own suites where they were run, else the typed ones; several suites are one after the other."""
+    own = [score for one in evidence[side].get("suites") or [] for score in one["scores"]]
     found = _typed(evidence, "suite", side)
-    return list(found["scores"]) if found else []
+    return own or (list(found["scores"]) if found else [])
 
 
 def _band(evidence: dict[str, Any]) -> float | None:
-    bands = [found["band"] for side in ("baseline", "candidate") if (found := _typed(evidence, "suite", side))]
+    sides = ("baseline", "candidate")
+    bands = [one["band"] for side in sides for one in evidence[side].get("suites") or [] if one["scores"]]
+    bands = bands or [found["band"] for side in sides if (found := _typed(evidence, "suite", side))]
     return max(bands, default=None)
 
 
