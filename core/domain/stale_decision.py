@@ -13,8 +13,8 @@ OF_THE_RECIPE = ("slots", "spill", "p_min", "context")  # only the same workload
 ENGINE_DEFAULT = "engine default"
 
 
-def facts_of(request: dict[str, Any], preflight: dict[str, Any], recipe: dict[str, Any] | None) -> dict[str, Any]:
-    """What a run stood on, from its request, what its preflight saw, and the recipe read back."""
+def facts_of(request: dict[str, Any], preflight: dict[str, Any], recipe: dict[str, Any] | None, slots: int | None = None) -> dict[str, Any]:
+    """What a run stood on, from its request, what its preflight saw, the recipe read back, and the most slots of any of its arms."""
     gpus = preflight.get("gpus") or {}
     cards = gpus.get("list") or []
     return {
@@ -22,7 +22,7 @@ def facts_of(request: dict[str, Any], preflight: dict[str, Any], recipe: dict[st
         "driver": ", ".join(sorted({str(card["driver"]) for card in cards if card.get("driver")})) or None,
         "model artifact": (preflight.get("artifact") or {}).get("sha256"),
         "GPU": "none" if gpus.get("state") == "none" else ", ".join(sorted(str(card.get("name")) for card in cards)) or None,
-        "slots": request.get("production_c"),
+        "slots": max(slots or 1, request.get("production_c") or 1),
         "spill": _spill((recipe or {}).get("placement")),
         "p_min": None if recipe is None else recipe.get("p_min", request.get("p_min")) or ENGINE_DEFAULT,
         "context": (recipe or {}).get("context") or request.get("context"),
@@ -46,6 +46,8 @@ def _spill(placement: dict[str, Any] | None) -> str | None:
 
 def is_comparable(name: str, taken: dict[str, Any], request: dict[str, Any]) -> bool:
     """Whether a run of this request can say something about a decision that was taken for `taken` (model, box, workload)."""
+    if name == "slots" and request.get("production_c") == 1:
+        return False  # a sweep at one stream says nothing about how many are served
     same = taken.get("model") == request.get("model") and taken.get("box_id") == request.get("box_id")
     return same and (name in OF_THE_BOX or taken.get("workload_id") == request.get("workload_id"))
 

@@ -73,7 +73,9 @@ def run_facts(house: House, run_id: str) -> dict[str, Any]:
     servers = house.store.cells.servers(run_id)
     speculative = [row for row in servers if row["n_max"]] or servers
     recipe = house.store.cells.recipe(speculative[0]["recipe_id"]) if speculative else None
-    return stale_facts((run or {}).get("request") or {}, preflight, recipe)
+    read_back = [house.store.cells.recipe(recipe_id) or {} for recipe_id in {row["recipe_id"] for row in servers}]
+    slots = max((int(one["slots"]) for one in read_back if one.get("slots")), default=None)
+    return stale_facts((run or {}).get("request") or {}, preflight, recipe, slots)
 
 
 def cell_conditions(house: House, evidence: Evidence) -> dict[str, list[Condition]]:

@@ -85,6 +85,14 @@ def test_an_older_run_another_box_model_or_workload_say_nothing(house, decided):
     assert set(told(house)) == {"engine build"}
 
 
+def test_a_single_stream_sweep_says_nothing_about_slots(house):
+    sheet = propose(house, {**ASKED, "production_c": 4}, who="Ada")
+    write_run(house, worksheet_id=sheet, model="made-moe", workload_id="chat-short", production={1: [50, 51, 52], 0: [40, 41, 42]})
+    decide(house, {"worksheet_id": sheet, "verdict": "reject", "owner": "Ada", "reason": "no", "against_why": "x"})
+    later(house, gpus=None, recipe=None)
+    assert told(house) == {}
+
+
 def test_the_newest_word_counts(house, decided):
     later(house, recipe={"p_min": 0.5, "engine_build": 11549})
     later(house, created_at=LATER + timedelta(hours=1))
