@@ -94,23 +94,27 @@ def matrix_figure(bands: list[Band], columns: tuple[str, ...], *, dark: bool, ba
         "ygap": GAP_PX,
         "hoverinfo": "skip",
     }
-    layout = {
-        **_layout(columns, height=TOP_PX + band_px * max(1, len(bands)) + 6, y_range=[len(bands) - 0.5 - inset, -0.5 - inset]),
-        "shapes": [shape for spot in spots for shape in _frame(*spot, dark=dark, inset=inset)],
-        "annotations": [_header(y, band, dark=dark, band_px=band_px) for y, band in enumerate(bands)],
-    }
-    return go.Figure(data=[heat, _texts(spots, dark), _doors(spots), *_hatches(spots, dark, inset)], layout=layout)
+    layout = _layout(columns, height=TOP_PX + band_px * max(1, len(bands)) + 6, y_range=[len(bands) - 0.5 - inset, -0.5 - inset])
+    frames = [_frames(spots, dark=dark, inset=inset, is_best=is_best) for is_best in (False, True)]
+    return go.Figure(
+        data=[heat, _texts(spots, dark), _doors(spots), _headers(bands, dark, inset), *frames, *_hatches(spots, dark, inset)], layout=layout
+    )
 
 
-def _header(y: int, band: Band, *, dark: bool, band_px: int) -> dict[str, Any]:
-    lines = "".join(f"<br><span style='font-size:11px;color:{QUIET[dark]}'>{escape(line)}</span>" for line in band.below)
-    place = {"x": 0, "xref": "paper", "xanchor": "left", "y": y, "yanchor": "top", "yshift": (band_px + GAP_PX) / 2 - 6}
+def _headers(bands: list[Band], dark: bool, inset: float) -> dict[str, Any]:
+    """Label and smaller lines of every band, hung below its upper edge at the left."""
+    small = f"<br><span style='font-size:11px;color:{QUIET[dark]}'>"
     return {
-        "text": f"<b>{escape(band.label)}</b>{lines}",
-        "showarrow": False,
-        "align": "left",
-        "font": {"size": 13, "color": INK[dark]},
-        **place,
+        "type": "scatter",
+        "x": [-0.5] * len(bands),
+        "y": [y - 0.5 - inset * 0.94 for y in range(len(bands))],
+        "mode": "text",
+        "text": [f"<b>{escape(band.label)}</b>" + "".join(f"{small}{escape(line)}</span>" for line in band.below) for band in bands],
+        "textposition": "bottom right",
+        "textfont": {"size": 13, "color": INK[dark]},
+        "cliponaxis": False,
+        "hoverinfo": "skip",
+        "showlegend": False,
     }
 
 
@@ -168,12 +172,19 @@ def _text(tile: Tile) -> str:
     return "<br>".join([big, *(escape(line) for line in tile.small)])
 
 
-def _frame(x: int, y: int, tile: Tile, *, dark: bool, inset: float) -> list[dict[str, Any]]:
-    """A thin frame for tiles without a fill, a strong one for the row's best."""
-    if tile.shade is not None and not tile.is_best:
-        return []
-    line = {"color": INK[dark] if tile.is_best else FAINT[dark], "width": 2 if tile.is_best else 1}
-    return [{"type": "rect", "x0": x - 0.49, "x1": x + 0.49, "y0": y - 0.5 + inset, "y1": y + 0.5 - inset, "line": line, "layer": "above"}]
+def _frames(spots: list[tuple[int, int, Tile]], *, dark: bool, inset: float, is_best: bool) -> dict[str, Any]:
+    """A thin frame for tiles without a fill, a strong one for the row's best: all of a kind as one line with gaps."""
+    framed = [(x, y) for x, y, tile in spots if tile.is_best == is_best and (is_best or tile.shade is None)]
+    up, side = 0.5 - inset, 0.49
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [part for x, _ in framed for part in (x - side, x + side, x + side, x - side, x - side, None)],
+        "y": [part for _, y in framed for part in (y - up, y - up, y + up, y + up, y - up, None)],
+        "line": {"color": INK[dark] if is_best else FAINT[dark], "width": 2 if is_best else 1},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
 
 
 def _layout(columns: tuple[str, ...], *, height: float, y_range: list[float]) -> dict[str, Any]:

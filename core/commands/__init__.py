@@ -1,6 +1,21 @@
 """The verbs of the command line, one file each; a file's `register` adds its verb."""
 
-from core.commands import decide, export, matrix, person, price, read, runs, sweep, take_in, worksheet
+from core.commands import (
+    backup,
+    decide,
+    doctor,
+    export,
+    matrix,
+    person,
+    price,
+    read,
+    reap,
+    rebuild,
+    runs,
+    sweep,
+    take_in,
+    worksheet,
+)
 
 REGISTERS = (
     price.register,
@@ -12,5 +27,9 @@ REGISTERS = (
     worksheet.register,
     decide.register,
     export.register,
+    backup.register,
+    rebuild.register,
+    reap.register,
+    doctor.register,
     person.register,
 )

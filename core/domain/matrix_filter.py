@@ -72,8 +72,7 @@ def arranged(heads: list[dict[str, Any]], sort: str) -> list[dict[str, Any]]:
     turn = -1 if sort == "most spill first" else 1
 
     def place(head: dict[str, Any]) -> tuple[Any, ...]:
-        rank = spill_rank(head["spill"])
-        known = rank if rank[0] == 2 else tuple(turn * part for part in rank)
-        return first[head["model"]], *known, head["c"] or 1
+        known, layers, share = spill_rank(head["spill"])
+        return first[head["model"]], known * (1 if known == 2 else turn), layers * turn, share * turn, head["c"] or 1
 
     return sorted(heads, key=place)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 OLD_AFTER = timedelta(days=180)
 
 
+@lru_cache(maxsize=1024)
 def build_text(build: Any, commit: Any) -> str | None:
     """“b11549 (abcdef12)”, as much of it as was recorded."""
     return " ".join(part for part in (f"b{build}" if build else "", f"({commit})" if commit else "") if part) or None

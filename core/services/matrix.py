@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from core.domain.forms import checked
@@ -20,7 +21,7 @@ from core.domain.matrix_filter import SORTS, MatrixFilter
 from core.domain.run import DONE
 from core.errors import InvalidInput
 from core.services.house import House
-from core.services.matrix_heads import Head, all_heads, chosen_heads
+from core.services.matrix_heads import Head, all_heads, chosen_heads, stale_of
 
 
 def matrix_rows(house: House, *, sort: str = SORTS[0], **wanted: Any) -> list[dict[str, Any]]:
@@ -36,18 +37,28 @@ def fitting(house: House, heads: list[Head], *, sort: str = SORTS[0], **wanted: 
     asked = checked(MatrixFilter, {name: value for name, value in wanted.items() if value is not None})
     if sort not in SORTS:
         raise InvalidInput({"sort": f"has to be one of: {', '.join(SORTS)}."})
-    return chosen_heads(heads, asked, sort, house.clock.now())
+    now = house.clock.now()
+    if heads is not all_heads(house):
+        return chosen_heads(heads, asked, sort, now)
+    chosen: list[Head] = house.keep("chosen", (asked, sort, now.date()), lambda: chosen_heads(heads, asked, sort, now))
+    return chosen
 
 
 def rows_of(house: House, heads: list[Head]) -> list[dict[str, Any]]:
-    """Rows of these heads. The figures of all measured ones come in one question, kept until something is written."""
+    """Rows of these heads. The figures of all measured ones come in one question. Kept until something is written; read-only."""
+    now = house.clock.now()
+    rows: list[dict[str, Any]] = house.keep("rows", ([head["key"] for head in heads], now.date()), lambda: _rows(house, heads, now))
+    return rows
+
+
+def _rows(house: House, heads: list[Head], now: datetime) -> list[dict[str, Any]]:
     run_ids = sorted({head["run_id"] for head in heads if head["run_id"]})
-    arms, failed, drifted = house.keep("figures", run_ids, lambda: _figures(house, run_ids)) if run_ids else ({}, {}, set())
+    arms, failed, drifted = _figures(house, run_ids) if run_ids else ({}, {}, set())
     rows = []
     for head in heads:
         if head["provenance"] == "measured":
-            key = (head["run_id"], head["c"])
-            rows.append(_measured_row(head, arms.get(key, []), failed.get(key, []), head["run_id"] in drifted))
+            found = {name: part.get(head["key"], []) for name, part in (("arms", arms), ("failed", failed))}
+            rows.append(_measured_row(head, stale_of(head, now), is_drifted=head["run_id"] in drifted, **found))
         else:
             rows.append(_imported_row(head) if head["provenance"] == "imported" else _published_row(head))
     return rows
@@ -64,12 +75,12 @@ def _figures(house: House, run_ids: list[str]) -> tuple[dict[Any, list[Any]], di
     return arms, failed, house.store.cells.drifted(run_ids)
 
 
-def _row(head: Head, cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _row(head: Head, cells: dict[str, dict[str, Any]], stale: list[str] | None = None) -> dict[str, Any]:
     filled = {name: cells.get(name, not_run()) for name in COLUMNS} | {n: cells[n] for n in sorted(cells.keys() - set(COLUMNS), key=int)}
     best, tied = tied_with_best(filled)
-    key = {name: value for name, value in head.items() if name not in ("source", "at")}
-    at = head["at"].isoformat() if head["at"] else None
-    return {**key, "at": at, "drifted": None, "best": best, "tied": sorted(tied), "cells": filled, "why": row_why(filled)}
+    key = {name: value for name, value in head.items() if name not in ("source", "at", "key")}
+    more = {"at": head["at"].isoformat() if head["at"] else None, "stale": stale or [], "drifted": None}
+    return {**key, **more, "best": best, "tied": sorted(tied), "cells": filled, "why": row_why(filled)}
 
 
 def _imported_row(head: Head) -> dict[str, Any]:
@@ -85,13 +96,15 @@ def _published_row(head: Head) -> dict[str, Any]:
     return _row(head, {column(cell["n_max"]): published_cell(cell, baseline) for cell in head["source"]})
 
 
-def _measured_row(head: Head, arms: list[dict[str, Any]], failed: list[dict[str, Any]], drifted: bool) -> dict[str, Any]:
+def _measured_row(
+    head: Head, stale: list[str], *, arms: list[dict[str, Any]], failed: list[dict[str, Any]], is_drifted: bool
+) -> dict[str, Any]:
     baseline = next((cell for cell in arms if cell["n_max"] == 0), None)
     cells = {column(stage["n_max"]): failed_cell(head["run_id"], stage["reason"]) for stage in failed}
     cells |= {column(cell["n_max"]): measured_cell(cell, baseline) for cell in arms}
-    if head["stale"]:
+    if stale:
         cells = {name: {**cell, "status": "stale"} if cell["status"] == "ok" else cell for name, cell in cells.items()}
-    row, state = _row(head, cells), head["source"]["state"]
+    row, state = _row(head, cells, stale), head["source"]["state"]
     notes = [f"the run did not finish ({state})"] if state != DONE else []
-    notes += ["its baseline drifted while it measured"] if drifted else []
-    return {**row, "drifted": drifted, "why": "; ".join([*notes, row["why"]])}
+    notes += ["its baseline drifted while it measured"] if is_drifted else []
+    return {**row, "drifted": is_drifted, "why": "; ".join([*notes, row["why"]])}

@@ -26,27 +26,37 @@ def all_heads(house: House) -> list[Head]:
 
 def chosen_heads(heads: list[Head], wanted: MatrixFilter, sort: str, now: datetime) -> list[Head]:
     """The heads that fit, arranged: models together, within a model as `sort` says."""
-    return arranged([head for head in heads if fits(head, wanted, now)], sort)
+    return arranged(heads if wanted == MatrixFilter() else [head for head in heads if fits(head, wanted, now)], sort)
+
+
+def known_of(house: House) -> dict[str, list[Any]]:
+    """The same of every row, kept like the rows."""
+    known: dict[str, list[Any]] = house.keep("known", None, lambda: known_values(all_heads(house)))
+    return known
 
 
 def known_values(heads: list[Head]) -> dict[str, list[Any]]:
     """Per filter the values that rows hold, sorted."""
-    return {name: sorted({head[name] for head in heads if head[name] is not None}) for name in KNOWN}
+    return {name: sorted({head[name] for head in heads} - {None}) for name in KNOWN}
 
 
 def _measured(house: House) -> list[Head]:
-    now, checks = house.clock.now(), _checks(house)
-    heads = []
+    checks, heads = _checks(house), []
     for row in house.store.cells.row_heads():
-        label = row["spill_label"] or "unknown"
-        spill = {"label": label, "layers": row["spill_layers"], "host_mib": row["host_mib"], "host_share": row["host_share"],
-                 "state": row["spill_state"] or "unknown"}  # fmt: skip
+        spill = {"label": row["spill_label"] or "unknown", "layers": row["spill_layers"], "host_mib": row["host_mib"],
+                 "host_share": row["host_share"], "state": row["spill_state"] or "unknown"}  # fmt: skip
+        row["check"] = checks.get((row["box"], row["engine_id"]))
         heads.append(
             {"model": row["model"], "spill": spill, "box": row["box"], "build": build_text(row["build"], row["commit"]),
              "context": row["context"], "workload": row["workload"], "c": row["c"], "provenance": "measured", "run_id": row["run_id"],
-             "at": row["ran_at"], "stale": stale_reasons(row, checks.get((row["box"], row["engine_id"])), now), "source": row}
+             "at": row["ran_at"], "key": (row["run_id"], row["c"]), "source": row}
         )  # fmt: skip
     return heads
+
+
+def stale_of(head: Head, now: datetime) -> list[str]:
+    """Why the row is stale; only what was measured here can be."""
+    return stale_reasons(head["source"], head["source"]["check"], now) if head["provenance"] == "measured" else []
 
 
 def _checks(house: House) -> dict[tuple[str, str], dict[str, Any]]:
@@ -86,7 +96,7 @@ def _imported(house: House) -> list[Head]:
         heads.append(
             {"model": first["model"], "spill": first["placement"], "box": None, "build": first["build"], "context": first["context"],
              "workload": first["workload"], "c": first["c"], "provenance": "imported", "run_id": None, "at": first["noted_at"],
-             "stale": [], "source": group}
+             "key": (first["sha256"], first["position"]), "source": group}
         )  # fmt: skip
     return heads
 
@@ -102,6 +112,7 @@ def _published(house: House) -> list[Head]:
                  "state": "resident" if first["spill_layers"] == 0 else "spilled"}  # fmt: skip
         heads.append(
             {"model": first["model"], "spill": spill, "box": None, "build": None, "context": None, "workload": None, "c": 1,
-             "provenance": "transcribed", "run_id": None, "at": None, "stale": [], "source": cells}
+             "provenance": "transcribed", "run_id": None, "at": None,
+             "key": (first["source"], first["row_key"]), "source": cells}
         )  # fmt: skip
     return heads

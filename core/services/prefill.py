@@ -31,7 +31,7 @@ def _line(head: Head, arm: dict[str, Any], off: float | None) -> dict[str, Any]:
     is_good = all(is_rate(arm[name]) for name in ("tok_s", "tok_s_min", "tok_s_max"))
     figures = {name: arm[name] if is_good else None for name in ("tok_s", "tok_s_min", "tok_s_max")}
     against = arm["tok_s"] / off if is_good and arm["n_max"] and off is not None and is_rate(off) else None
-    keys = {name: head[name] for name in ("model", "spill", "box", "build", "workload", "context", "c", "run_id", "stale")}
+    keys = {name: head[name] for name in ("model", "spill", "box", "build", "workload", "context", "c", "run_id")}
     return {**keys, "n_max": column(arm["n_max"]), **figures, "n": arm["n"], "ttft_ms": arm["ttft_ms"], "against_off": against,
             "provenance": "measured", "cell_id": f"{head['run_id']}-{arm['n_max']}-{head['c']}"}  # fmt: skip
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.services.coverage import coverage_of, failed_runs, places
 from core.services.matrix import fitting
-from core.services.matrix_heads import all_heads, known_values
+from core.services.matrix_heads import all_heads, known_of
 from core.ui.components.coverage_view import draw_claims, draw_coverage, draw_failed_runs
 from core.ui.components.links import page_link
 from core.ui.components.matrix_bar import one_page
@@ -18,7 +18,7 @@ house = enter("Coverage", "What nobody has measured yet, what failed and what ha
 
 with shown():
     everything = all_heads(house)
-chosen = choose(known_values(everything), ("model", "build", "box", "workload", "provenance"))
+chosen = choose(known_of(house), ("model", "build", "box", "workload", "provenance"))
 with shown():
     heads = fitting(house, everything, **wanted(chosen))
     found = [place for place in places(house, heads) if chosen["workload"] in ("all", place["workload"])]

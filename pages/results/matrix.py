@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.services.matrix import fitting, rows_of
-from core.services.matrix_heads import all_heads, known_values
+from core.services.matrix_heads import all_heads, known_of
 from core.ui.components.computed import computed
 from core.ui.components.figures import LEGEND
 from core.ui.components.grid import draw_footnotes, draw_matrix, draw_table
@@ -22,7 +22,7 @@ house = enter("Matrix", "Where speculation pays: one row per model and spill, on
 
 with shown():
     everything = all_heads(house)
-chosen = choose(known_values(everything))
+chosen = choose(known_of(house))
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
     sort = choose_sort()
     is_wider = published_switch()

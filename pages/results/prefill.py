@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.services.matrix import fitting
-from core.services.matrix_heads import all_heads, known_values
+from core.services.matrix_heads import all_heads, known_of
 from core.services.prefill import prefill_rows, reference_prefill, remarks_of
 from core.ui.components.links import page_link
 from core.ui.components.matrix_bar import one_page
@@ -18,7 +18,7 @@ house = enter("Prefill", "How fast prompts are read: prefill tok/s by engine bui
 
 with shown():
     everything = all_heads(house)
-chosen = choose(known_values(everything), ("model", "build", "box", "workload", "context", "c", "age"))
+chosen = choose(known_of(house), ("model", "build", "box", "workload", "context", "c", "age"))
 with shown():
     heads = fitting(house, everything, provenance="measured", **wanted(chosen))
     lines = prefill_rows(house, one_page(heads, "page"))

@@ -86,7 +86,7 @@ def test_the_figure_hides_no_losing_cell_and_escapes_names(open_page: OpenPage, 
     figure = json.loads(open_page("matrix").get("plotly_chart")[0].proto.spec)
     texts = " ".join(figure["data"][1]["text"])
     assert "0.85× ▼" in texts and "1.18× ▲" in texts and "26.1–26.5 (3)" in texts
-    labels = " ".join(note["text"] for note in figure["layout"]["annotations"])
+    labels = " ".join(figure["data"][3]["text"])
     assert "&lt;b&gt;evil" in labels and "<b>evil" not in labels and "no draft can win at n=3: it would need 101%" in labels
 
 
@@ -98,7 +98,7 @@ def test_blanks_of_every_kind_look_different(open_page: OpenPage, house: House) 
     figure = json.loads(at.get("plotly_chart")[0].proto.spec)
     signs = [re.search(r"<b>(.*?)</b>", text)[1] for text in figure["data"][1]["text"]]
     assert signs == ["20.1", "⚠", "▨", "✕"]
-    assert figure["data"][3]["marker"]["pattern"]["shape"] == "/", "excluded ones are hatched"
+    assert figure["data"][6]["marker"]["pattern"]["shape"] == "/", "excluded ones are hatched"
     assert "⚠ invalid: 0.0 tok/s is no speed" in plain(at) and "✕ failed: out of memory" in plain(at)
 
 
