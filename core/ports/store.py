@@ -8,11 +8,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from core.domain.box import Box
 from core.ports.doors import AuditRows, PeopleRows, TokenRows
+from core.ports.tables import TableRows
 
 Row = dict[str, Any]
 
@@ -275,22 +275,6 @@ class DecisionRows(ABC):
     @abstractmethod
     def all(self) -> list[Row]:
         """Entries by number, `evidence` and `details` as dicts; `details` None for entries from before there were any."""
-
-
-class TableRows(ABC):
-    """Everything as it is stored, to be taken along."""
-
-    @abstractmethod
-    def names(self) -> list[str]:
-        """Names of tables and views."""
-
-    @abstractmethod
-    def rows(self, name: str) -> list[Row]:
-        """All rows of one; raises NotFound."""
-
-    @abstractmethod
-    def to_parquet(self, name: str, path: Path) -> None:
-        """Writes one as a Parquet file; raises NotFound, StoreError."""
 
 
 @dataclass(frozen=True)

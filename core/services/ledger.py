@@ -79,6 +79,8 @@ class Watch:
         found: dict[str, dict[str, Any]] = {}
         compared: set[str] = set()
         for run in self._newer(entry):
+            if compared.issuperset(watched):
+                break
             told = changes(then, self._facts_of(run["run_id"]), watched, taken, run["request"])
             for name, value in told.items():
                 if name not in compared and value != then[name]:

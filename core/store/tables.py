@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.errors import NotFound
-from core.ports.store import Row, TableRows
+from core.ports.tables import Row, TableRows
 from core.store.database import Database
 
 _KEPT_BACK = ("schema_migrations", "house_cursor", "people", "tokens", "token_ends", "audit")  # bookkeeping, and who may do what
