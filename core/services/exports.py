@@ -14,11 +14,12 @@ from core.errors import InvalidInput, StoreError
 from core.services.access import authorize, record
 from core.services.decisions import list_decisions
 from core.services.house import House
-from core.services.ledger import ledger_entry_of
+from core.services.ledger import decided_arm, ledger_entry_of
 from core.services.ledger_check import verify_ledger
 from core.services.matrix import matrix_rows
 from core.services.memo import memo_of
 from core.services.memo_html import memo_html
+from core.services.recipes import recipe_file
 from core.services.runbook import runbook_markdown
 
 
@@ -67,6 +68,10 @@ def _write(house: House, folder: Path) -> list[tuple[Path, int | None]]:
     for entry in list_decisions(house):
         memo = memo_html(memo_of(ledger_entry_of(house, entry["number"])))
         files.append((_text(folder / "memos" / f"decision-{entry['number']}.html", memo), None))
+        arm = decided_arm(entry)
+        recipe = recipe_file(house, arm[0], arm=arm[1:]) if arm else None
+        if recipe:
+            files.append((_text(folder / "recipes" / f"decision-{entry['number']}.toml", recipe[1]), None))
     return [*files, (_text(folder / "runbook.md", runbook_markdown(house)), None)]
 
 

@@ -117,6 +117,13 @@ def recheck(house: House, number: int, *, who: str, worksheet_id: str) -> str:
     return propose(house, {**asked, "title": title}, who=who, worksheet_id=worksheet_id)
 
 
+def decided_arm(entry: Entry) -> tuple[str, int, int] | None:
+    """(run id, n_max, c) of the candidate's cell that decided: at the production concurrency where it was measured; None without a run."""
+    run_id, side = entry["evidence"].get("run_id"), entry["evidence"]["candidate"]
+    cell = side["production"] or side["single"]
+    return (run_id, cell["n_max"], cell["c"]) if run_id and cell else None
+
+
 def summary_of(entry: Entry) -> dict[str, Any]:
     """What the ledger shows of an entry, from its frozen evidence: {title, model, n_max, cells, losing, price, deltas, old_deltas}."""
     evidence, details = entry["evidence"], entry.get("details") or {}

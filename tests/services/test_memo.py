@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tomllib
 
 import pyarrow.parquet
 import pypdf
@@ -103,6 +104,7 @@ def test_everything_is_exported_and_formulas_are_put_out_of_action(house, kept, 
     assert len(rows) == listed["csv/samples.csv"]["rows"] == pyarrow.parquet.read_metadata(out / "parquet" / "samples.parquet").num_rows
     lines = (out / "json" / "decisions.jsonl").read_text().splitlines()
     assert json.loads(lines[0])["sha"] == kept["sha"] and (out / "memos" / "decision-1.html").exists()
+    assert tomllib.loads((out / "recipes" / "decision-1.toml").read_text())
     for path in out.rglob("*.csv"):
         with path.open(newline="") as handle:
             cells = [cell for row in csv.reader(handle) for cell in row]

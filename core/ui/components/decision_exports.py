@@ -1,4 +1,4 @@
-"""Downloads of a decision: memo as HTML and PDF, and the frozen record as JSON."""
+"""Downloads of a decision: memo as HTML and PDF, the frozen record as JSON, the recipe it was about as TOML."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Any
 import streamlit as st
 
 from core.services.house import House
+from core.services.ledger import decided_arm
 from core.services.memo import memo_of
 from core.services.memo_html import memo_html
 from core.services.memo_pdf import memo_pdf
+from core.ui.components.cell_notes import recipe_button
 
 
 def decision_exports(house: House, entry: dict[str, Any]) -> None:
-    """The files are written only when somebody asks for one."""
+    """The memos are written only when somebody asks for one."""
     name = f"decision-{entry['number']}"
     with st.container(horizontal=True, key="decision-exports"):
         st.download_button(
@@ -37,3 +39,6 @@ def decision_exports(house: House, entry: dict[str, Any]) -> None:
             on_click="ignore",
             key="record-json",
         )
+        arm = decided_arm(entry)
+        if arm:
+            recipe_button(house, arm[0], arm[1:], "Recipe, TOML")
