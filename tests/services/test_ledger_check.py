@@ -10,8 +10,10 @@ import pytest
 
 from core.bootstrap import build
 from core.config import Settings
+from core.domain.roles import THE_APP
 from core.errors import InvalidInput
 from core.services.decisions import decide, withdraw
+from core.services.doctor import doctor
 from core.services.follow import follow_once
 from core.services.ledger_check import verify_ledger
 from core.services.worksheets import propose
@@ -154,3 +156,18 @@ def test_a_run_carries_the_head_as_a_witness(house, box, start):
     spec = box.submitted[run_id]
     assert spec["decision_head"] == entry["sha"]
     assert verify_ledger(house, witness=json.dumps(spec))["proves"] == 1
+
+
+def test_the_doctor_names_a_broken_chain(copy):
+    def findings():
+        services = build(Settings(db=copy / "w.duckdb", local_dir=copy / "local"))
+        try:
+            house = services.house.acting(THE_APP)
+            return [one["what"] for one in doctor(house, ask_boxes=False, compare=False)["findings"] if one["about"] == "decisions"]
+        finally:
+            services.database.close()
+            services.jobs.close()
+
+    assert findings() == []
+    tamper(copy, "UPDATE decisions SET owner = 'Eve' WHERE number = 2")
+    assert findings() == ["entry 2 was changed after it was recorded."]
