@@ -102,6 +102,14 @@ def test_blanks_of_every_kind_look_different(open_page: OpenPage, house: House) 
     assert "⚠ invalid: 0.0 tok/s is no speed" in plain(at) and "✕ failed: out of memory" in plain(at)
 
 
+def test_an_acceptance_above_all_is_shown_as_invalid_with_its_source(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house)
+    with house.store.cells._db.tx() as cursor:  # type: ignore[attr-defined]
+        cursor.execute("UPDATE samples SET accepted = drafted + 10 WHERE run_id = ? AND n_max = 1", [run_id])
+    at = open_page("matrix", provenance="measured")
+    assert "1.18× ▲ · acceptance ⚠ invalid: " in plain(at) and "acceptance above 100%" in plain(at) and f"(run {run_id})" in plain(at)
+
+
 def test_the_law_is_drawn_as_an_observation_with_own_and_published_points_apart(open_page: OpenPage, house: House) -> None:
     write_run(house)
     at = open_page("matrix")
