@@ -62,10 +62,11 @@ class Database:
     With a `record` every transaction is written ahead; `holder` is let go at the end.
     """
 
-    def __init__(self, path: Path, *, record: HouseRecord | None = None, holder: Holder | None = None) -> None:
+    def __init__(self, path: Path, *, record: HouseRecord | None = None, holder: Holder | None = None, read_only: bool = False) -> None:
         self.path = path
         self.record = record
         self.holder = holder
+        self._is_read_only = read_only
         self._write = threading.RLock()
         self.writes = 0  # grows with every transaction: what was read under one number is still true under the same number
         self._is_dead = False
@@ -145,7 +146,7 @@ class Database:
 
     def _connect(self) -> None:
         with self._translated():
-            self._root = duckdb.connect(str(self.path), config=dict(_OPTIONS))
+            self._root = duckdb.connect(str(self.path), read_only=self._is_read_only, config=dict(_OPTIONS))
             self._root.execute("SET GLOBAL timezone='UTC'")
             self._root.execute("SET GLOBAL python_enable_replacements=false")
 

@@ -26,6 +26,8 @@ def main() -> None:
             for scheme in ("light", "dark"):
                 for name, address in addresses.items():
                     photograph(browser, f"{app.url}/{address}", name, scheme, 1366)
+            for name in ("receipt", "price"):
+                photograph(browser, f"{app.url}/{addresses[name]}", f"{name}-narrow", "light", 390)
             results(browser, app.url)
         finally:
             browser.close()
