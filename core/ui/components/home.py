@@ -77,8 +77,8 @@ def _missing_line(item: dict[str, Any]) -> None:
     done, whole = item["priced"]
     names = item["fields"] or item["gates"]
     with st.container(gap="xxsmall"):
-        worksheet_link(item["of"]["worksheet_id"], f"Worksheet “{item['of']['title']}” misses {len(names)}: {done} of {whole} priced")
-        st.caption("open: " + ", ".join(names[:4]) + (" …" if len(names) > 4 else ""))
+        worksheet_link(item["of"]["worksheet_id"], f"Worksheet “{item['of']['title']}” misses {len(names)}")
+        st.caption(f"{done} of {whole} priced · open: " + ", ".join(names[:4]) + (" …" if len(names) > 4 else ""))
 
 
 _SHOWN = {"box": _silent, "run": _run_line, "sign": _sign_line, "missing": _missing_line}
