@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from core.domain.box import Suite
 from core.domain.forms import checked
 from core.domain.workload import Prompt, Workload
 
@@ -20,6 +21,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 class Settings(BaseSettings):
     """DRAFTLEDGER_DB: database file; DRAFTLEDGER_LOCAL_DIR: models and this machine's runs; poll and grace in seconds.
 
+    Retention in days: copies of acknowledged runs on boxes, raw engine logs here (None: for good).
     Doors: a fixed local token (or `off`), the claim and map that roles come from, further host names, comma separated.
     """
 
@@ -29,6 +31,8 @@ class Settings(BaseSettings):
     db: Path | None = None
     poll_s: float = Field(default=0.7, gt=0, le=60)
     grace_s: float = Field(default=10.0, gt=0, le=120)
+    keep_box_days: int = Field(default=30, ge=1, le=3650)
+    keep_raw_days: int | None = Field(default=None, ge=7, le=3650)
     local_token: str = ""
     role_claim: str = ""
     role_map: dict[str, str] = {}
@@ -77,3 +81,12 @@ def _prompts(path: Path) -> list[Prompt]:
             entry["text"] = f"{held['documents'][document].strip()}\n\n{entry['text']}"
         prompts.append(Prompt(**{**entry, "text": entry.get("text", "").strip()}))
     return prompts
+
+
+def load_suites(python: str, folder: Path = ROOT / "data") -> list[Suite]:
+    """Tool suites of data/catalog/suites.toml, with this installation's interpreter and data folder in their argument lists."""
+    found = []
+    for entry in tomllib.loads((folder / "catalog" / "suites.toml").read_text("utf-8"))["suite"]:
+        argv = [part.replace("{python}", python).replace("{data}", str(folder)) for part in entry["argv"]]
+        found.append(checked(Suite, {**entry, "argv": argv}))
+    return found

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from statistics import median
 from typing import Any
 
+from core.domain.arms import FORCED_ALL, FORCED_NONE, SUITE
 from core.domain.forms import Name, Record, checked
 from core.domain.matrix import measured_cell
-from core.domain.run import ACTIVE, FINAL, PREPARING, RUN_ID, STOPPING, SweepRequest, short
+from core.domain.run import FINAL, PREPARING, QUEUED, RUN_ID, STOPPING, SweepRequest, short
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import Stage, possible_stages
-from core.errors import BoxBusy, InvalidInput, NotFound
+from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
 from core.services.boxes import model_names
 from core.services.house import House, Live
+from core.services.queue import queue_of, waits_behind
+
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class Asker(Record):
@@ -25,7 +30,8 @@ class Asker(Record):
 def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) -> bool:
     """Asks for a sweep under an id minted when the form was shown. False: this very run was asked for before (a second click).
 
-    Raises InvalidInput (fields), NotFound (box, model, workload), BoxBusy (another run is on that box).
+    Where another run has the box it waits in the queue.
+    Raises InvalidInput (fields), NotFound (box, model, workload), BoxBusy (this very sweep is under way).
     """
     if not RUN_ID.fullmatch(run_id):
         raise InvalidInput({"run_id": "has to be 32 hex digits."})
@@ -35,13 +41,17 @@ def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) ->
     request = checked(SweepRequest, values)
     _refuse_unknown(house, request)
     request.plan(is_moe=True, placement="unknown")
-    busy = [run for run in house.store.runs.find(states=ACTIVE) if run["box_id"] == request.box_id]
-    if busy:
-        raise BoxBusy(
-            f"Run {short(busy[0]['run_id'])} “{busy[0]['title']}” is on {request.box_id}. Nothing was started.",
-            hint="Wait until it ends, or stop it on its page.",
-        )
-    row = {
+    with _ONE_AT_A_TIME:
+        line = queue_of(house, request.box_id)
+        _refuse_second(line, request)
+        started = house.store.runs.insert(_row(house, run_id, request, who, line))
+    house.wake.set()
+    return started
+
+
+def _row(house: House, run_id: str, request: SweepRequest, who: str, line: list[dict[str, Any]]) -> dict[str, Any]:
+    """A run goes to its box at once, or waits behind those that were asked for before."""
+    return {
         "run_id": run_id,
         "box_id": request.box_id,
         "worksheet_id": request.worksheet_id,
@@ -49,11 +59,19 @@ def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) ->
         "request": request.model_dump(),
         "requested_by": who,
         "created_at": house.clock.now(),
-        "state": PREPARING,
+        "state": QUEUED if line else PREPARING,
+        "note": waits_behind(line) if line else "",
     }
-    started = house.store.runs.insert(row)
-    house.wake.set()
-    return started
+
+
+def _refuse_second(line: list[dict[str, Any]], request: SweepRequest) -> None:
+    """The same sweep for the same worksheet is asked for once, whatever tab it comes from."""
+    same = [run for run in line if request.worksheet_id and run["request"] == request.model_dump()]
+    if same:
+        raise BoxBusy(
+            f"Run {short(same[0]['run_id'])} “{same[0]['title']}” is this very sweep and is {same[0]['state']}. Nothing was started.",
+            hint="Wait until it ends, or stop it on its page.",
+        )
 
 
 def _refuse_unknown(house: House, request: SweepRequest) -> None:
@@ -61,6 +79,9 @@ def _refuse_unknown(house: House, request: SweepRequest) -> None:
     house.workload(request.workload_id)
     if box.engine(request.engine_id) is None:
         raise NotFound("engine", request.engine_id, [engine.id for engine in box.engines])
+    for suite_id in request.suites:
+        if box.suite(suite_id) is None:
+            raise NotFound("suite", suite_id, [suite.id for suite in box.suites])
     known = model_names(house, box)
     if request.model not in known:
         raise NotFound("model", request.model, known)
@@ -114,7 +135,7 @@ def show_run(house: House, run_id: str) -> dict[str, Any]:
 
 def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Counted repetitions in the order they came: {number, stage, repetition, tok_s}."""
-    came = [event["body"] for event in events if event["kind"] == "sample" and event["body"]["counted"]]
+    came = [one["body"] for one in events if one["kind"] == "sample" and one["body"]["counted"] and not one["body"].get("synthetic")]
     return [
         {"number": number, "stage": body["stage"]["name"], "repetition": body["repetition"], "tok_s": body["tok_s"]}
         for number, body in enumerate(came, 1)
@@ -174,7 +195,8 @@ def _compare(stage: dict[str, Any], stages: list[dict[str, Any]]) -> None:
     """Adds the median and, on a speculative arm, how it stands against the baseline so far."""
     stage["median_tok_s"] = median(stage["tok_s"]) if stage["tok_s"] else None
     off = [rate for one in stages if one["n_max"] == 0 and one["c"] == stage["c"] for rate in one["tok_s"]]
-    ratio, verdict = _against(tuple(stage["tok_s"]), tuple(off)) if stage["n_max"] else (None, None)
+    is_compared = stage["n_max"] and stage["kind"] not in (FORCED_ALL, FORCED_NONE)
+    ratio, verdict = _against(tuple(stage["tok_s"]), tuple(off)) if is_compared else (None, None)
     stage["speedup"], stage["verdict"] = ratio, verdict
 
 
@@ -216,10 +238,19 @@ def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]
         came = stage.name in known or (stage.kind in ("step", "baseline-between") and not climbing)
         if not came and not (stage.kind in ("production", "load") and _is_past(stage, known)):
             only = f"only if n={stage.n_max - 1} pays" if stage.kind == "step" and stage.n_max > 1 else ""
-            rest.append({"name": name, "n_max": stage.n_max, "c": stage.c, "kind": stage.kind, "state": "planned", "tok_s": [],
-                         "median_tok_s": None, "speedup": None, "verdict": None, "accept_share": None, "proposed": None, "reason": only,
-                         "repetitions": stage.repetitions, "visits": 0})  # fmt: skip
+            rest.append(_planned_line(name, stage, only))
+    if request.forced:
+        points = [Stage(kind, n, 1, 3) for n in range(1, request.n_max + 1) for kind in (FORCED_ALL, FORCED_NONE)]
+        rest += [_planned_line(stage.name, stage, "synthetic") for stage in points if stage.name not in known]
+    if request.suites and not any(stage["kind"] == SUITE for stage in known.values()):
+        rest.append(_planned_line("suites, on and off", Stage(SUITE, -1, plan.production_c, 2), ", ".join(request.suites)))
     return rest
+
+
+def _planned_line(name: str, stage: Stage, reason: str) -> dict[str, Any]:
+    return {"name": name, "n_max": stage.n_max, "c": stage.c, "kind": stage.kind, "state": "planned", "tok_s": [], "median_tok_s": None,
+            "speedup": None, "verdict": None, "accept_share": None, "proposed": None, "reason": reason,
+            "repetitions": stage.repetitions, "visits": 0}  # fmt: skip
 
 
 def _is_past(stage: Stage, known: dict[str, dict[str, Any]]) -> bool:
@@ -239,4 +270,11 @@ def read_raw(house: House, run_id: str, name: str) -> bytes:
     found = next((row for row in files if row["name"] == name), None)
     if found is None:
         raise NotFound("raw file", name, [row["name"] for row in files])
+    gone = next((row for row in house.store.runs.retired(run_id) if (row["what"], row["name"]) == ("raw log", name)), None)
+    if gone is not None:
+        raise OutputNotUnderstood(
+            f"{name} was removed on {gone['noted_at']:%Y-%m-%d}: raw logs are kept for {gone['days']} days here.",
+            title="The raw log is no longer kept",
+            hint="What was read from it is kept.",
+        )
     return house.archive.read(found["stored_as"], found["sha256"])
