@@ -39,6 +39,7 @@ FILES = (
     "core/agent/spec.py",
     "core/agent/suites.py",
     "core/agent/telemetry.py",
+    "core/agent/turns.py",
     "core/agent/watch.py",
     "core/domain/__init__.py",
     "core/domain/arms.py",

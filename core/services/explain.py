@@ -18,6 +18,7 @@ from core.domain.telemetry_view import first_last, readings_of, throttled
 from core.services.forecast import cost_lines, residuals
 from core.services.house import House
 from core.services.next_cells import facts_of_receipt
+from core.services.suites import suites_of_side
 
 View = dict[str, Any]
 
@@ -198,7 +199,11 @@ def _reply_ms(house: House, view: View, n_max: int) -> float | None:
 
 
 def _suite_runs(house: House, view: View) -> tuple[int, int]:
-    """(off, on) runs of a tool suite typed into the run's worksheets."""
+    """(off, on) scored runs of a tool suite: the run's own, the suite with the fewest, else those typed into its worksheets."""
+    made = [suites_of_side(house, view["run"], n) for n in (0, view["n_max"])] if view["run"] else []
+    if any(one["scores"] for side in made for one in side):
+        off, on = (min(len(one["scores"]) for one in side) for side in made)
+        return off, on
     scores = {"baseline": 0, "candidate": 0}
     for sheet in view["worksheets"]:
         for entry in house.store.worksheets.entries(sheet["worksheet_id"]):
