@@ -38,7 +38,9 @@ def has(name: str) -> bool:
     if name == "namespaces":
         return _runs("unshare", "--net", "--pid", "--fork", "--mount-proc", "true")
     if name == "iptables":
-        return _runs("unshare", "--net", "iptables", "-A", "INPUT", "-m", "statistic", "--mode", "random", "--probability", "0.5", "-j", "DROP")
+        return _runs(
+            "unshare", "--net", "iptables", "-A", "INPUT", "-m", "statistic", "--mode", "random", "--probability", "0.5", "-j", "DROP"
+        )
     if name == "tc":
         words = ("tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "64kbit", "burst", "8kb", "latency", "100ms")
         return _runs("unshare", "--net", *words)

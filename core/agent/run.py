@@ -110,6 +110,7 @@ class Run:
         if isinstance(facts["others_on_gpu"], list) and facts["others_on_gpu"] and not self._spec.allow_shared_gpu:
             raise RunFailed("gpu_busy", "Somebody else computes on the GPU: %s." % facts["others_on_gpu"][:5])
         self._telemetry = Telemetry(self._folder, facts["gpus"]["state"])
+        self._telemetry.reading()  # before the first engine: what has to be free again at the end
         try:
             self._stages(ready)
             self._put_down()

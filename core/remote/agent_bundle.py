@@ -40,6 +40,7 @@ FILES = (
     "core/agent/shutdown.py",
     "core/agent/spec.py",
     "core/agent/suites.py",
+    "core/agent/survival.py",
     "core/agent/telemetry.py",
     "core/agent/turns.py",
     "core/agent/watch.py",
