@@ -87,14 +87,14 @@ def ask(house: House, **changes: Any) -> str:
     return run_id
 
 
-def wait_for(holds: Callable[[], object], what: str, limit_s: float = 90.0) -> None:
+def wait_for(holds: Callable[[], object], what: str, limit_s: float = 40.0) -> None:
     deadline = time.monotonic() + limit_s
     while not holds():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.05)
 
 
-def ends(house: House, run_id: str, limit_s: float = 90.0) -> dict[str, Any]:
+def ends(house: House, run_id: str, limit_s: float = 40.0) -> dict[str, Any]:
     """The run once it is over, however it ended."""
     wait_for(lambda: runs.get_run(house, run_id)["state"] in FINAL, f"the end of {runs.get_run(house, run_id)}", limit_s)
     return runs.get_run(house, run_id)

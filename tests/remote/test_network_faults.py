@@ -1,4 +1,4 @@
-"""The network's rows of the fault table over a real sshd in a network of its own: resets, silence, loss, slowness, a full server, absence."""
+"""The network's rows of the fault table over a real sshd in its own network: resets, silence, loss, slowness, a full server, absence."""
 
 from __future__ import annotations
 
