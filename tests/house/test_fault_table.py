@@ -15,7 +15,7 @@ ROWS = [*(f"N{n}" for n in range(1, 14)), *(f"B{n}" for n in range(1, 25)), *(f"
 
 
 @lru_cache
-def tests_in(file: str) -> dict[str, bool]:
+def functions_of(file: str) -> dict[str, bool]:
     """Test functions of a file: name → whether it runs in a soak only."""
     tree = ast.parse((ROOT / file).read_text("utf-8")) if (ROOT / file).is_file() else ast.Module([], [])
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
@@ -34,9 +34,9 @@ def test_a_row_names_tests_that_exist(row: str) -> None:
     for kind, long in (("tests", False), ("soak", True)):
         for named in entry.get(kind, []):
             file, _, name = named.partition("::")
-            assert tests_in(file).get(name) is long, f"{row}: {named} is no {kind} entry of that file"
+            assert functions_of(file).get(name) is long, f"{row}: {named} is no {kind} entry of that file"
 
 
 def test_a_missing_test_would_be_seen() -> None:
-    assert tests_in("tests/nowhere.py") == {}
-    assert "test_no_such_thing" not in tests_in("tests/house/test_fault_table.py")
+    assert functions_of("tests/nowhere.py") == {}
+    assert "test_no_such_thing" not in functions_of("tests/house/test_fault_table.py")

@@ -23,11 +23,12 @@ from core.remote.ssh_host import SshHost, SshLimits
 from core.remote.ssh_link import DEFAULT_LIMITS
 from core.services import runs
 from core.services.house import House
+from tests.agent.test_agent_parts import ARCH, gguf, number
 from tests.remote.sshd_box import SshdBox
 
 SCRIPT = Path(__file__).parents[1] / "fakes" / "scripted_engine.py"
 BOX_ID = "far"
-MODEL = b"GGUF\x03\0\0\0" + b"\0" * 16  # a header that says nothing: what it is stays unknown
+MODEL = gguf(ARCH, ("glm4moe.block_count", 4, number(3)), ("glm4moe.nextn_predict_layers", 4, number(1)))
 
 
 def install(box: SshdBox, **behaviour: Any) -> Path:

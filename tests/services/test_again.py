@@ -22,7 +22,7 @@ def interrupted(house, box, start, steps, **changes):
     lines.begin()
     lines.stage("baseline", "baseline", 0, 1, 1, OFF)
     for server, (n, rates) in enumerate(steps.items(), 2):
-        lines.stage("step", f"n={n}", n, 1, server, rates)
+        lines.stage(f"n={n}", "step", n, 1, server, rates)
     lines.end("cancelled", text="Stopped by Ada.")
     box.append_events(run_id, lines.take())
     box.finish(run_id)
