@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.config import LOCAL_TOKEN_OFF, ROOT, VERSION, Settings, load_workloads
-from core.domain.box import THIS_MACHINE, Box, Engine, ModelFile
+from core.config import LOCAL_TOKEN_OFF, ROOT, VERSION, Settings, load_suites, load_workloads
+from core.domain.box import THIS_MACHINE, Box, Engine, ModelFile, Suite
 from core.domain.roles import THE_APP
 from core.embedded.models import MODELS, make_model
 from core.ports.bench_box import BenchBox
@@ -88,8 +89,9 @@ class BoxOpener:
         )
 
 
-def this_machine(settings: Settings) -> Box:
-    """The box every installation has: the embedded engine and the two made models."""
+def this_machine(settings: Settings, own: Sequence[Suite] = ()) -> Box:
+    """The box every installation has: the embedded engine, the made models, the shipped suites and those that people registered (`own`)."""
+    shipped = load_suites(sys.executable)
     models = settings.local_dir.resolve() / "models"
     launcher = ROOT / "core" / "embedded" / "launcher.py"
     return Box(
@@ -99,6 +101,7 @@ def this_machine(settings: Settings) -> Box:
         python=[sys.executable],
         engines=[Engine(id="embedded", argv=[sys.executable, str(launcher)])],
         models=[ModelFile(name=name, path=str(models / f"{name}.gguf")) for name in MODELS],
+        suites=shipped + [suite for suite in own if suite.id not in {one.id for one in shipped}],
     )
 
 
@@ -125,7 +128,8 @@ def build(settings: Settings | None = None) -> Services:
         role_claim=settings.role_claim,
         role_map=settings.role_map,
     )
-    store.boxes.put(this_machine(settings), who="the app", at=house.clock.now())
+    own = [suite for box in store.boxes.all() if box.box_id == THIS_MACHINE for suite in box.suites]
+    store.boxes.put(this_machine(settings, own), who="the app", at=house.clock.now())
     seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))
     seed_public_results(house, (ROOT / "data" / "reference" / "public-results.csv").read_bytes())
     return Services(house, Follower(house, poll_s=settings.poll_s), Jobs(), database, _door(settings))

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from core.domain.box import Suite
 from core.domain.forms import checked
 from core.domain.workload import Prompt, Workload
 
@@ -77,3 +78,12 @@ def _prompts(path: Path) -> list[Prompt]:
             entry["text"] = f"{held['documents'][document].strip()}\n\n{entry['text']}"
         prompts.append(Prompt(**{**entry, "text": entry.get("text", "").strip()}))
     return prompts
+
+
+def load_suites(python: str, folder: Path = ROOT / "data") -> list[Suite]:
+    """Tool suites of data/catalog/suites.toml, with this installation's interpreter and data folder in their argument lists."""
+    found = []
+    for entry in tomllib.loads((folder / "catalog" / "suites.toml").read_text("utf-8"))["suite"]:
+        argv = [part.replace("{python}", python).replace("{data}", str(folder)) for part in entry["argv"]]
+        found.append(checked(Suite, {**entry, "argv": argv}))
+    return found

@@ -40,6 +40,7 @@ ENTRIES = (
     Entry("Review", "worksheets", "Worksheets"),
     Entry("Review", "worksheet", "Worksheet", is_hidden=True),
     Entry("Review", "ledger", "Ledger"),
+    Entry("Review", "checklists", "Checklists"),
     Entry("Admin", "people", "People", action="person.see"),
     Entry("Admin", "tokens", "Tokens", action="token.see"),
     Entry("Admin", "audit", "Audit log", action="audit.see"),
