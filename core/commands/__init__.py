@@ -1,6 +1,6 @@
 """The verbs of the command line, one file each; a file's `register` adds its verb."""
 
-from core.commands import matrix, person, price, read, runs, sweep, take_in
+from core.commands import gate_kit, matrix, person, price, read, runs, sweep, take_in
 
 REGISTERS = (
     price.register,
@@ -10,4 +10,5 @@ REGISTERS = (
     runs.register,
     sweep.register,
     person.register,
+    gate_kit.register,
 )

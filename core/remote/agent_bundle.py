@@ -18,6 +18,7 @@ FILES = (
     "core/agent/engine.py",
     "core/agent/files.py",
     "core/agent/flags.py",
+    "core/agent/gate.py",
     "core/agent/gguf_head.py",
     "core/agent/heartbeat.py",
     "core/agent/journal.py",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from core.domain.box import Box, BoxForm, Engine, ModelFile
+from core.domain.box import LOCKED, OWNERS_PATH, Box, BoxForm, Engine, ModelFile, Suite
 from core.domain.forms import checked
 from core.errors import BenchError, InvalidInput
+from core.services.access import record
 from core.services.house import House
 
 
@@ -33,23 +34,32 @@ def read_host_key(house: House, values: dict[str, Any]) -> tuple[BoxForm, str, s
 def add_box(house: House, form: BoxForm, *, key_line: str, fingerprint: str, who: str) -> Box:
     """Second half: the person has confirmed the fingerprint, the key is pinned."""
     _refuse_taken_name(house, form.name)
-    box = Box(
-        box_id=_box_id(form.name),
+    box = registered(form, box_id=_box_id(form.name), host_key=key_line, fingerprint=fingerprint)
+    house.store.boxes.put(box, who=who, at=house.clock.now())
+    record(house, "box.add", box.box_id, fingerprint=fingerprint, address=f"{form.user}@{form.host}:{form.port}", mode=form.mode)
+    return box
+
+
+def registered(form: BoxForm, *, box_id: str, host_key: str, fingerprint: str, suites: list[Suite] | None = None) -> Box:
+    """The registration that a form stands for. In locked mode the box's owner holds the paths."""
+    is_locked = form.mode == LOCKED
+    return Box(
+        box_id=box_id,
         name=form.name,
         kind="ssh",
+        mode=form.mode,
         host=form.host,
         port=form.port,
         user=form.user,
         key_path=form.key_path,
-        host_key=key_line,
+        host_key=host_key,
         fingerprint=fingerprint,
         python=[form.python],
-        engines=[Engine(id="llama-server", argv=[form.engine])],
+        engines=[Engine(id=form.engine, argv=[OWNERS_PATH]) if is_locked else Engine(id="llama-server", argv=[form.engine])],
         models=[_model(form.models)] if form.models.endswith(".gguf") else [],
-        model_roots=[] if form.models.endswith(".gguf") else [form.models],
+        model_roots=[form.models] if form.models and not form.models.endswith(".gguf") else [],
+        suites=suites or [],
     )
-    house.store.boxes.put(box, who=who, at=house.clock.now())
-    return box
 
 
 def _model(path: str) -> ModelFile:
