@@ -20,6 +20,8 @@ MAX_REQUEST = 17 << 20  # a spec and its frame
 MAX_READ = 512 << 10  # the app takes at most 1 MiB of output, and base64 adds a third
 MAX_WAITING = 50  # specs that were put and never started
 LEAST_DISK_MIB = 64
+LEAST_AGE_S = 30 * 86400.0
+_ACK = re.compile(r"[0-9]{1,18}:[0-9a-f]{64}\Z")
 _FILE = re.compile(r"(?:events\.jsonl|server-[1-9][0-9]{0,3}\.log|telemetry\.csv|heartbeat\.json|agent\.log)\Z")
 
 
@@ -44,6 +46,8 @@ def answer(root: str, agent_sha: str | None, line: bytes) -> dict[str, Any]:
         return lifecycle.state(root, run_id)
     if verb == "cancel":
         return lifecycle.cancel(root, run_id, _who(request.get("who")))
+    if verb == "forget":
+        return _forget(root, run_id, request)
     if verb in ("read", "size"):
         return _file(root, run_id, request, only_size=verb == "size")
     raise Refused("This key asks the agent for runs and nothing else.")
@@ -84,6 +88,16 @@ def _put_spec(root: str, run_id: str, spec: Any) -> dict[str, Any]:
         return {"answer": "already"}
     write_whole(os.path.join(folder, "spec.json"), json.dumps(spec, ensure_ascii=False).encode("utf-8"))
     return {"answer": "kept"}
+
+
+def _forget(root: str, run_id: str, request: dict[str, Any]) -> dict[str, Any]:
+    """Only what the app holds whole, and never what is younger than 30 days: a stolen key cannot wipe fresh runs."""
+    ack, age_s = request.get("ack"), request.get("age_s")
+    if not isinstance(ack, str) or not _ACK.match(ack) or not _is_count(age_s):
+        raise Refused("To forget a run takes its last event's number and hash, and an age in seconds.")
+    from core.agent.forget import forget
+
+    return forget(root, run_id, ack, max(float(age_s or 0), LEAST_AGE_S))
 
 
 def _has_begun(folder: str) -> bool:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from core.domain.decision import DecisionForm
 from core.domain.forms import Name, Record, Sentence, checked
+from core.domain.matrix_filter import MatrixFilter
 from core.domain.run import Proposal, SweepRequest, new_run_id
 from core.services import runs, worksheets
 from core.services.boxes import list_boxes
@@ -85,7 +86,8 @@ class TextEntry(Record):
 
 def _matrix(house: House, call: Call) -> Answer:
     query = call.query
-    rows: Answer = {"rows": matrix_rows(house, provenance=query.get("provenance"), model=query.get("model"))}
+    wanted: dict[str, Any] = {name: query.get(name) for name in MatrixFilter.model_fields}
+    rows: Answer = {"rows": matrix_rows(house, **wanted)}
     wants_published = query.get("published") in ("1", "true")
     return {**rows, "published": published_elsewhere(house, model=query.get("model"))} if wants_published else rows
 
@@ -160,7 +162,7 @@ def _decide(house: House, call: Call) -> Answer:
 
 
 DOORS = (
-    ApiDoor("GET", "/matrix", "see", "The results matrix.", _matrix, query=("provenance", "model", "published")),
+    ApiDoor("GET", "/matrix", "see", "The results matrix.", _matrix, query=(*MatrixFilter.model_fields, "published")),
     ApiDoor("GET", "/runs", "see", "Runs, newest first.", _runs),
     ApiDoor("GET", "/runs/{run_id}", "see", "One run: state, stages, end.", _run),
     ApiDoor("POST", "/runs", "run.start", "Start a sweep.", _sweep, body=SweepOrder),

@@ -98,6 +98,14 @@ class RunRows(ABC):
     def raw_files(self, run_id: str) -> list[Row]:
         """Raw files of a run by name."""
 
+    @abstractmethod
+    def retire(self, row: Row) -> None:
+        """Records what the retention removed: run_id, what (box copy | raw log), name, days, noted_at. A second time changes nothing."""
+
+    @abstractmethod
+    def retired(self, run_id: str | None = None) -> list[Row]:
+        """What the retention removed, of one run or of all."""
+
 
 class CellRows(ABC):
     """Samples and the cells that sum them up."""
@@ -107,8 +115,41 @@ class CellRows(ABC):
         """Cells of one run (real ones), by concurrency and n_max."""
 
     @abstractmethod
+    def of_runs(self, run_ids: list[str]) -> list[Row]:
+        """Cells of these runs (real ones) by run, concurrency and n_max, with `recipes`: how many recipes ran under that arm."""
+
+    @abstractmethod
     def for_matrix(self, model: str | None = None) -> list[Row]:
         """Every real cell with its run's request, state, server placement and recipe: one query."""
+
+    @abstractmethod
+    def revision(self) -> int:
+        """A number that changes with every write of this process, the only one that writes: the same number, the same rows."""
+
+    @abstractmethod
+    def row_heads(self) -> list[Row]:
+        """One line a measured row of the matrix, newest run first: the newest complete run (else the newest that ended) of each model,
+        box, engine, build, placement, workload, context and concurrency, and what ran newest on that box: engine, driver, artifact."""
+
+    @abstractmethod
+    def failed_stages(self, run_ids: list[str]) -> list[Row]:
+        """{run_id, n_max, c, reason} of arms of these runs whose stage failed."""
+
+    @abstractmethod
+    def suite_scores(self, limit: int = 2000) -> list[Row]:
+        """Runs of tool suites of every run, newest first: {run_id, suite, n_max, c, status, reason, score, noted_at, box, model}."""
+
+    @abstractmethod
+    def drafting_arms(self) -> list[Row]:
+        """Recipes that ran with drafts: {run_id, box, model, context, artifact, draft_artifact, speculation}, each once a run."""
+
+    @abstractmethod
+    def prefill(self, run_ids: list[str]) -> list[Row]:
+        """{run_id, n_max, c, n, tok_s, tok_s_min, tok_s_max, ttft_ms} over the counted warm repetitions of these runs."""
+
+    @abstractmethod
+    def drifted(self, run_ids: list[str]) -> set[str]:
+        """Those of these runs whose baseline moved while they measured."""
 
     @abstractmethod
     def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None, kind: str = "real") -> list[Row]:

@@ -44,6 +44,9 @@ class LockedBox(BenchBox):
         """Ends what dead agents left behind."""
         return self._ask("reap")
 
+    def forget(self, run_id: str, *, seq: int, sha: str, age_s: float) -> dict[str, Any]:
+        return self._ask("forget", run_id=check_run_id(run_id), ack=f"{int(seq)}:{sha}", age_s=int(age_s))
+
     def read_events(self, run_id: str, offset: int, limit: int = 1 << 20) -> bytes:
         return self._read(run_id, "events.jsonl", offset, limit)
 

@@ -7,16 +7,25 @@ from typing import Any
 
 from core.domain.box import LOCKED, OWNERS_PATH, Box, BoxForm, Engine, ModelFile, Suite
 from core.domain.forms import checked
+from core.domain.run import QUEUED
 from core.errors import BenchError, InvalidInput
-from core.services.access import record
+from core.services.access import authorize, record
 from core.services.house import House
+from core.services.queue import queue_of
 
 
 def list_boxes(house: House) -> list[dict[str, Any]]:
-    """Every box with its newest check and the run that holds it, if any."""
-    active = {run["box_id"]: run for run in house.store.runs.find(states=("preparing", "running", "stopping"))}
+    """Every box with its newest check, the run that holds it, if any, and `queue`: runs that wait for it, in order."""
+    authorize(house, "see")
+    lines = {box.box_id: queue_of(house, box.box_id) for box in house.store.boxes.all()}
     return [
-        {"box": box, "check": house.store.boxes.latest_check(box.box_id), "run": active.get(box.box_id)} for box in house.store.boxes.all()
+        {
+            "box": box,
+            "check": house.store.boxes.latest_check(box.box_id),
+            "run": next((run for run in lines[box.box_id] if run["state"] != QUEUED), None),
+            "queue": [run for run in lines[box.box_id] if run["state"] == QUEUED],
+        }
+        for box in house.store.boxes.all()
     ]
 
 
@@ -25,6 +34,7 @@ def read_host_key(house: House, values: dict[str, Any]) -> tuple[BoxForm, str, s
 
     Nothing is stored; a person compares the fingerprint before `add_box`.
     """
+    authorize(house, "box.add")
     form = checked(BoxForm, values)
     _refuse_taken_name(house, form.name)
     key_line, fingerprint = house.fetch_host_key(form.host, form.port)
@@ -33,6 +43,7 @@ def read_host_key(house: House, values: dict[str, Any]) -> tuple[BoxForm, str, s
 
 def add_box(house: House, form: BoxForm, *, key_line: str, fingerprint: str, who: str) -> Box:
     """Second half: the person has confirmed the fingerprint, the key is pinned."""
+    authorize(house, "box.add")
     _refuse_taken_name(house, form.name)
     box = registered(form, box_id=_box_id(form.name), host_key=key_line, fingerprint=fingerprint)
     house.store.boxes.put(box, who=who, at=house.clock.now())
@@ -77,6 +88,7 @@ def _refuse_taken_name(house: House, name: str) -> None:
 
 def check_box(house: House, box_id: str) -> dict[str, Any]:
     """Asks the box what it has (python, engine, models, GPU) and keeps the answer; a box that cannot be used is an answer too."""
+    authorize(house, "box.check", box_id)
     box = house.box(box_id)
     try:
         report = house.open_box(box).probe()
@@ -89,6 +101,7 @@ def check_box(house: House, box_id: str) -> dict[str, Any]:
 
 def model_names(house: House, box: Box) -> list[str]:
     """Models that may be chosen on a box: the registered ones and those the newest check found."""
+    authorize(house, "see", box.box_id)
     check = house.store.boxes.latest_check(box.box_id)
     found = [model["name"] for model in check["report"].get("models", [])] if check and check["ok"] else []
     return sorted({model.name for model in box.models} | set(found), key=str.lower)

@@ -13,6 +13,7 @@ from core.domain.forms import checked
 from core.domain.matrix import measured_cell
 from core.domain.recipe import canonical
 from core.errors import DecisionRefused
+from core.services.access import authorize
 from core.services.evidence import evidence_of
 from core.services.house import House
 from core.services.worksheets import get_worksheet, show_worksheet
@@ -31,6 +32,7 @@ def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
 
     Raises InvalidInput (words), DecisionRefused (gates open, decided already), StoreError (journal).
     """
+    authorize(house, "decision.take", str(values.get("worksheet_id", "")), signed=str(values.get("owner", "")))
     form = checked(DecisionForm, values)
     with _ONE_AT_A_TIME:
         worksheet = get_worksheet(house, form.worksheet_id)
@@ -80,6 +82,7 @@ def _body(house: House, form: DecisionForm, worksheet: dict[str, Any], view: dic
 
 def list_decisions(house: House) -> list[dict[str, Any]]:
     """The ledger, newest first."""
+    authorize(house, "see")
     return list(reversed(house.store.decisions.all()))
 
 
@@ -102,6 +105,7 @@ def summary_of(entry: dict[str, Any]) -> dict[str, Any]:
 
 def chain_problem(house: House) -> int | None:
     """Number of the first ledger entry that does not fit its chain; None when all do."""
+    authorize(house, "see")
     return first_broken([_as_chained(entry) for entry in house.store.decisions.all()])
 
 

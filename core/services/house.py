@@ -16,6 +16,7 @@ from core.ports.archive import Archive
 from core.ports.bench_box import BenchBox
 from core.ports.clock import Clock
 from core.ports.store import Store
+from core.ports.upkeep import Upkeep
 
 Progress = Callable[[float, str], None]
 
@@ -37,6 +38,7 @@ class House:
 
     store: Store
     archive: Archive
+    upkeep: Upkeep
     clock: Clock
     workloads: dict[str, Workload]
     open_box: Callable[[Box], BenchBox]
@@ -45,12 +47,23 @@ class House:
     made_models: tuple[str, ...]
     version: str
     grace_s: float = 10.0
+    keep_box_days: int = 30
+    keep_raw_days: int | None = None
     live: dict[str, Live] = field(default_factory=dict)
     wake: threading.Event = field(default_factory=threading.Event)
     actor: Actor = NOBODY
     role_claim: str = ""
     role_map: dict[str, str] = field(default_factory=dict)
     noted: dict[tuple[str, ...], float] = field(default_factory=dict)
+    kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def keep(self, name: str, mark: Any, make: Callable[[], Any]) -> Any:
+        """What `make` answers, made anew only when the store was written to or `mark` changed since. Callers leave it as it is."""
+        key = (self.store.cells.revision(), mark)
+        found = self.kept.get(name)
+        if found is None or found[0] != key:
+            found = self.kept[name] = (key, make())
+        return found[1]
 
     def acting(self, actor: Actor) -> House:
         """The same house in the hands of somebody: every service call asks whether this actor may."""

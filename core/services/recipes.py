@@ -10,6 +10,7 @@ from core.domain.recipe import differences
 from core.domain.run import Proposal
 from core.errors import InvalidInput, NotFound
 from core.formats.recipe_file import KEPT, as_json, file_name, read_recipe, write_recipe
+from core.services.access import authorize
 from core.services.house import House
 
 _NOT_WRITTEN = ("worksheet_id", "recipe_id")
@@ -17,6 +18,7 @@ _NOT_WRITTEN = ("worksheet_id", "recipe_id")
 
 def winning_arm(house: House, run_id: str) -> tuple[int, int] | None:
     """(n_max, c) of the run's winner, at the production concurrency where it was measured there; None while there is none."""
+    authorize(house, "see", run_id)
     end = _end_of(house, run_id)
     winner = end.get("winner")
     if winner is None:
@@ -36,6 +38,7 @@ def recipe_file(house: House, run_id: str, *, arm: tuple[int, int] | None = None
 
     Raises NotFound for an unknown run.
     """
+    authorize(house, "export", run_id)
     run = house.store.runs.get(run_id)
     if run is None:
         raise NotFound("run", run_id)
@@ -76,7 +79,7 @@ def _measured(house: House, run: dict[str, Any], cell: dict[str, Any], baseline:
         "drifted": end.get("drifted"),
         "supports_keep": end.get("supports_keep"),
         "stop": (end.get("stop") or {}).get("text"),
-        "gates": _gates(house, run),
+        "gates": _gates(house, run) or None,
     }
 
 
@@ -106,6 +109,7 @@ def compared_with_recipe(house: House, run_id: str) -> dict[str, Any] | None:
 
     `differs`: key → (file, run) against the arm of the same n_max and slots, where the file's recipe is known here.
     """
+    authorize(house, "see", run_id)
     run = house.store.runs.get(run_id)
     wanted = (run or {}).get("request", {}).get("recipe_id")
     if not wanted:

@@ -10,6 +10,7 @@ from core.domain.forms import checked
 from core.domain.suite_score import JSON, REGEX
 from core.domain.worksheet import SUITE_BAND
 from core.errors import InvalidInput, NotFound
+from core.services.access import authorize, record
 from core.services.house import House
 
 _HINT = "Nothing was registered; what you typed is still there."
@@ -17,6 +18,7 @@ _HINT = "Nothing was registered; what you typed is still there."
 
 def register_suite(house: House, box_id: str, values: dict[str, Any], *, who: str) -> Box:
     """Adds a suite to a box, or registers it anew under its name. `values`: the fields of Suite. Raises InvalidInput, NotFound."""
+    authorize(house, "box.edit", box_id, signed=who)
     box = house.box(box_id)
     problems = {} if who.strip() else {"by": "is needed."}
     try:
@@ -26,14 +28,17 @@ def register_suite(house: House, box_id: str, values: dict[str, Any], *, who: st
     if problems:
         raise InvalidInput(problems, hint=_HINT)
     kept = [one for one in box.suites if one.id != suite.id]
+    record(house, "box.edit", box_id, suite=suite.id, argv=suite.argv)
     return _put(house, box, [*kept, suite], who)
 
 
 def remove_suite(house: House, box_id: str, suite_id: str, *, who: str) -> Box:
     """Takes a suite off a box; what it scored before stays. Raises NotFound."""
+    authorize(house, "box.edit", box_id, signed=who)
     box = house.box(box_id)
     if box.suite(suite_id) is None:
         raise NotFound("suite", suite_id, [one.id for one in box.suites])
+    record(house, "box.edit", box_id, removed_suite=suite_id)
     return _put(house, box, [one for one in box.suites if one.id != suite_id], who)
 
 
@@ -52,6 +57,7 @@ def rule_words(suite: Suite) -> str:
 
 def suites_of_side(house: House, run: dict[str, Any], n_max: int) -> list[dict[str, Any]]:
     """Suites of a run on one side: {suite, scores, band, state: ok | failed | not_run, reason, run_id}; empty: none was asked for."""
+    authorize(house, "see")
     asked = (run["spec"] or {}).get("suites") or []
     came = [row for row in house.store.cells.suite_runs(run["run_id"]) if row["n_max"] == n_max]
     return [_side(one, [row for row in came if row["suite"] == one["id"]], run["run_id"]) for one in asked]
@@ -70,6 +76,7 @@ def suite_table(house: House, run: dict[str, Any]) -> list[dict[str, Any]]:
 
     verdict: within | better | worse (by the suite's band, on medians), None while a side has fewer than 2 scores. `runs`: every run.
     """
+    authorize(house, "see")
     rows = house.store.cells.suite_runs(run["run_id"])
     n = next((row["n_max"] for row in rows if row["n_max"]), None)
     sides = {name: suites_of_side(house, run, side) for name, side in (("off", 0), ("on", n)) if side is not None}

@@ -8,6 +8,7 @@ from core.domain.matrix import measured_verdict
 from core.domain.run import DONE
 from core.domain.traffic import Load, weigh
 from core.domain.worksheet import Evidence
+from core.services.access import authorize
 from core.services.house import House
 
 
@@ -16,6 +17,7 @@ def traffic_of(house: House, evidence: Evidence) -> dict[str, Any] | None:
 
     {rows: [{workload, share, run_id, off_tok_s, on_tok_s, speedup, verdict}], missing: [workload], weighted: Weighted | None}
     """
+    authorize(house, "see")
     shares: dict[str, float] = evidence.typed.get(("traffic", "candidate"), {}).get("value") or {}
     if not shares:
         return None

@@ -32,11 +32,11 @@ class Replayed:
     faults: list[str] = field(default_factory=list)
 
 
-def replay(database: Database, record: HouseRecord, ledgers: Path, *, after: Head = START) -> Replayed:
-    """Does the record's lines above `after` again, in their order. A broken record is followed up to its last whole line."""
+def replay(database: Database, record: HouseRecord, ledgers: Path, *, after: Head = START, upto: int | None = None) -> Replayed:
+    """Does the record's lines behind `after` again, in their order. A broken record is followed up to its last whole line."""
     done, waiting = Replayed(at=after), []
     try:
-        for line in record.lines(after=after):
+        for line in record.lines(after=after, upto=upto):
             waiting.append(line)
             if len(waiting) >= _AT_ONCE or any("migration" in note or "base" in note for note in line["notes"]):
                 _apply(database, waiting, ledgers, done)

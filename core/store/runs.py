@@ -52,8 +52,8 @@ class DuckRuns(RunRows):
                 values,
             )
             cursor.execute(
-                "INSERT INTO run_state (run_id, state, note, read_offset, last_seq, last_sha) VALUES (?, ?, '', 0, 0, '')",
-                [row["run_id"], row["state"]],
+                "INSERT INTO run_state (run_id, state, note, read_offset, last_seq, last_sha) VALUES (?, ?, ?, 0, 0, '')",
+                [row["run_id"], row["state"], row.get("note", "")],
             )
         return True
 
@@ -124,3 +124,11 @@ class DuckRuns(RunRows):
 
     def raw_files(self, run_id: str) -> list[Row]:
         return self._db.rows("SELECT * FROM raw_files WHERE run_id = ? ORDER BY name", [run_id])
+
+    def retire(self, row: Row) -> None:
+        values = [row[name] for name in ("run_id", "what", "name", "days", "noted_at")]
+        with self._db.tx() as cursor:
+            cursor.execute("INSERT OR IGNORE INTO retired (run_id, what, name, days, noted_at) VALUES (?, ?, ?, ?, ?)", values)
+
+    def retired(self, run_id: str | None = None) -> list[Row]:
+        return self._db.rows("SELECT * FROM retired WHERE ?::VARCHAR IS NULL OR run_id = ? ORDER BY noted_at", [run_id, run_id])

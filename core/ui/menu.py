@@ -36,6 +36,10 @@ ENTRIES = (
     Entry("Bench", "run", "Run", is_hidden=True),
     Entry("Results", "matrix", "Matrix"),
     Entry("Results", "receipt", "Receipt", is_hidden=True),
+    Entry("Results", "prefill", "Prefill"),
+    Entry("Results", "concurrency", "Concurrency"),
+    Entry("Results", "suites", "Suites"),
+    Entry("Results", "coverage", "Coverage"),
     Entry("Results", "price", "Price explorer"),
     Entry("Review", "worksheets", "Worksheets"),
     Entry("Review", "worksheet", "Worksheet", is_hidden=True),
@@ -44,6 +48,7 @@ ENTRIES = (
     Entry("Admin", "people", "People", action="person.see"),
     Entry("Admin", "tokens", "Tokens", action="token.see"),
     Entry("Admin", "audit", "Audit log", action="audit.see"),
+    Entry("Admin", "health", "Health", action="house.keep"),
 )
 
 
