@@ -19,7 +19,21 @@ BEFORE_THE_QUESTION = {"access.py", "identity.py"}
 
 PAGES = {
     "see": {
-        *("home", "runs", "propose", "imports", "boxes", "run", "matrix", "receipt", "prefill", "concurrency", "suites", "coverage", "price"),
+        *(
+            "home",
+            "runs",
+            "propose",
+            "imports",
+            "boxes",
+            "run",
+            "matrix",
+            "receipt",
+            "prefill",
+            "concurrency",
+            "suites",
+            "coverage",
+            "price",
+        ),
         *("worksheets", "worksheet", "ledger", "checklists"),
     },
     "person.see": {"people"},
