@@ -15,6 +15,7 @@ from core.ports.upkeep import Finding
 from core.services.access import authorize
 from core.services.backups import NIGHTLY
 from core.services.house import House
+from core.services.ledger_check import verify_ledger
 from core.services.refetch import refetch_ledger
 
 ENOUGH_BYTES = 1 << 30
@@ -27,7 +28,8 @@ def doctor(house: House, *, ask_boxes: bool, compare: bool = True) -> dict[str, 
     """{ok, findings: [{about, what, todo}], facts: [{about, what}]}. `ask_boxes`: over the network; `compare`: makes the database anew."""
     authorize(house, "house.keep", "doctor")
     facts: list[dict[str, str]] = []
-    findings = [*_host(house, facts), *_store(house, facts, compare=compare), *_ledgers(house, facts), *_boxes(house, facts, ask=ask_boxes)]
+    findings = [*_host(house, facts), *_store(house, facts, compare=compare), *_ledgers(house, facts), *_decisions(house, facts)]
+    findings += _boxes(house, facts, ask=ask_boxes)
     return {"ok": not findings, "findings": findings, "facts": facts}
 
 
@@ -47,6 +49,11 @@ def mend(house: House) -> list[dict[str, str]]:
 
 def _finding(about: str, what: str, todo: str) -> Finding:
     return {"about": about, "what": what, "todo": todo}
+
+
+def _moment(text: str | None) -> str:
+    """A stored moment as people read it."""
+    return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M} UTC" if text else "an unknown time"
 
 
 def _fact(facts: list[dict[str, str]], about: str, what: str) -> None:
@@ -85,7 +92,7 @@ def _host(house: House, facts: list[dict[str, str]]) -> list[Finding]:
 
 def _store(house: House, facts: list[dict[str, str]], *, compare: bool) -> list[Finding]:
     found, held = [], house.upkeep.holder() or {}
-    _fact(facts, "store", f"held by process {held.get('pid')} on {held.get('host')} since {held.get('since')} UTC")
+    _fact(facts, "store", f"held by process {held.get('pid')} on {held.get('host')} since {_moment(held.get('since'))}")
     if compare:
         proof = house.upkeep.compare()
         if proof["equal"]:
@@ -98,21 +105,27 @@ def _store(house: House, facts: list[dict[str, str]], *, compare: bool) -> list[
     nightly = [one for one in house.upkeep.backups() if one["kind"] == NIGHTLY]
     if nightly:
         newest = nightly[0]
-        _fact(facts, "store", f"newest nightly backup: {newest['made']}, {len(nightly)} kept")
+        _fact(facts, "store", f"newest nightly backup: {_moment(newest['made'])}, {len(nightly)} kept")
         if house.clock.now() - datetime.fromisoformat(newest["made"]) > OLD_BACKUP:
             found.append(
                 _finding(
-                    "store", f"The newest nightly backup is of {newest['made']}.", "Leave the app running, or run `python -m core backup`."
+                    "store",
+                    f"The newest nightly backup is of {_moment(newest['made'])}.",
+                    "Leave the app running, or run `python -m core backup`.",
                 )
             )
         if not newest.get("proof", {"equal": True})["equal"]:
             found.append(
-                _finding("store", f"The backup of {newest['made']} could not be proved from its sources.", "Run `python -m core rebuild`.")
+                _finding(
+                    "store",
+                    f"The backup of {_moment(newest['made'])} could not be proved from its sources.",
+                    "Run `python -m core rebuild`.",
+                )
             )
     else:
         _fact(facts, "store", "no nightly backup yet: the first comes after a day of the app running")
     for one in house.upkeep.mended()[-3:]:
-        _fact(facts, "store", f"mended {one['at']}: {one['what']} {' '.join(one['faults'])}".strip())
+        _fact(facts, "store", f"mended {_moment(one['at'])}: {one['what']} {' '.join(one['faults'])}".strip())
         found += [_finding("store", fault, "See docs/store.md, “A broken record”.") for fault in one["faults"]]
     return found
 
@@ -120,8 +133,19 @@ def _store(house: House, facts: list[dict[str, str]], *, compare: bool) -> list[
 def _ledgers(house: House, facts: list[dict[str, str]]) -> list[Finding]:
     runs = house.store.runs.find(limit=100_000)
     found = house.upkeep.findings(runs)
-    _fact(facts, "ledgers", f"{len(runs)} runs: {len(runs) - len([one for one in found if 'run r-' in one['what']])} ledgers whole")
+    count = sum(1 for run in runs if run["read_offset"])
+    _fact(facts, "ledgers", f"{len(runs)} runs, {count} ledgers, {count - sum('run r-' in one['what'] for one in found)} of them whole")
     return found
+
+
+def _decisions(house: House, facts: list[dict[str, str]]) -> list[Finding]:
+    found = verify_ledger(house)
+    _fact(facts, "decisions", f"{found['entries']} entries, head {found['head'][:12] or 'none'}")
+    if found["ok"]:
+        return []
+    return [
+        _finding("decisions", f"{found['why']}.", "Compare with a witness: python -m core verify-ledger --witness FILE; restore a backup.")
+    ]
 
 
 def _boxes(house: House, facts: list[dict[str, str]], *, ask: bool) -> list[Finding]:

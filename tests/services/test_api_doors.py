@@ -100,7 +100,7 @@ def test_a_walk_through_the_api_writes_under_the_tokens_name(client, token, hous
     order = {**PROPOSAL, "run_id": "a" * 32}
     assert client.post("/api/v1/runs", json=order, headers=token("runner")).json() == {"run_id": "a" * 32, "started": True}
     assert client.post("/api/v1/runs", json=order, headers=token("runner")).json()["started"] is False
-    assert client.post("/api/v1/runs", json=PROPOSAL, headers=token("runner")).status_code == 409
+    assert client.post("/api/v1/runs", json={**PROPOSAL, "run_id": "x"}, headers=token("runner")).status_code == 422
     assert client.post(f"/api/v1/runs/{'a' * 32}/stop", headers=token("runner")).json()["asked"] is True
     assert client.get(f"/api/v1/runs/{'a' * 32}", headers=token("viewer")).json()["requested_by"] == "the runner"
 
