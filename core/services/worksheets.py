@@ -15,6 +15,7 @@ from core.domain.run import FINAL, Proposal
 from core.domain.templates import WorksheetForm
 from core.domain.worksheet import EXTRA_FIELDS, FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, priced, value
 from core.errors import DecisionRefused, InvalidInput, NotFound
+from core.services.access import authorize
 from core.services.boxes import model_names
 from core.services.evidence import evidence_of, recipe_differences
 from core.services.house import House
@@ -185,6 +186,7 @@ def choose_n_max(house: House, worksheet_id: str, n_max: int, *, by: str) -> Non
 
 def add_entry(house: House, worksheet_id: str, field: str, side: str, value: Any, *, by: str, over: int | None = None) -> dict[str, Any]:
     """One revision of a field and side, by name. A decided worksheet takes no more. Raises InvalidInput, NotFound, DecisionRefused."""
+    authorize(house, "work.type", worksheet_id, signed=by)
     get_worksheet(house, worksheet_id)
     problems = {}
     if field not in (*FIELDS, *EXTRA_FIELDS):
