@@ -20,7 +20,8 @@ Item = dict[str, Any]
 def waiting_for(house: House, who: str) -> dict[str, list[Item]]:
     """{mine, others}: items in the order of their weight, each {kind: box | sign | stale | run | missing, of, is_mine, …}.
 
-    A box that does not answer is everybody's; a decision belongs to its owner, a run to who asked for it, a worksheet to who proposed it or typed into it.
+    A box that does not answer is everybody's; a decision belongs to its owner, a run to who asked for it, a worksheet to who proposed
+    it or typed into it.
     Without a name everything is `mine`.
     """
     items = [*_silent_boxes(house), *_worksheets(house, who), *_stale(house, who), *_runs(house, who)]
