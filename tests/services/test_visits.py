@@ -61,7 +61,7 @@ def test_a_visit_that_fails_keeps_the_line_done_with_its_reason():
     assert (alone["state"], alone["tok_s"]) == ("failed", [])
 
 
-@pytest.mark.parametrize("rate", ["NaN", "102", 0, -1.0, float("inf"), True, [102.0], {}])
+@pytest.mark.parametrize("rate", ["NaN", "102", 0, -1.0, True, [102.0], {}])
 def test_what_is_no_speed_in_an_event_is_left_out_of_the_line(rate):
     calls = visit(stage("baseline", "baseline", 0, 3), OFF) + visit(stage("n=1", "step", 1, 3), [*ONE, rate])
     calls += visit(stage("n=1", "step", 1, 1), [rate])[:-1]
