@@ -1,4 +1,4 @@
-"""What waits, and for whom: silent boxes, decisions to sign, decisions that went stale, runs, worksheets that miss something."""
+"""What waits, and for whom: silent boxes, decisions to sign, runs, worksheets that miss something."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from core.domain.run import ACTIVE, FAILED, LOST
 from core.services.access import authorize
 from core.services.boxes import list_boxes
 from core.services.house import House
-from core.services.ledger import ledger_entries
 from core.services.runs import list_runs
 from core.services.worksheets import show_worksheet
 
@@ -19,20 +18,14 @@ Item = dict[str, Any]
 
 
 def waiting_for(house: House, who: str) -> dict[str, list[Item]]:
-    """{mine, others}: items in the order of their weight, each {kind: box | sign | stale | run | missing, of, is_mine, …}.
+    """{mine, others}: items in the order of their weight, each {kind: box | sign | run | missing, of, is_mine, …}.
 
-    A box that does not answer is everybody's; a decision belongs to its owner, a run to who asked for it, a worksheet to who proposed
-    it or typed into it.
+    A box that does not answer is everybody's; a run belongs to who asked for it, a worksheet to who proposed it or typed into it.
     Without a name everything is `mine`.
     """
-<<<<<<< HEAD
-    items = [*_silent_boxes(house), *_worksheets(house, who), *_stale(house, who), *_runs(house, who)]
-    ordered = sorted(items, key=lambda item: ("box", "sign", "stale", "run", "missing").index(item["kind"]))
-=======
     authorize(house, "see")
     items = [*_silent_boxes(house), *_worksheets(house, who), *_runs(house, who)]
     ordered = sorted(items, key=lambda item: ("box", "sign", "run", "missing").index(item["kind"]))
->>>>>>> main
     return {
         "mine": [item for item in ordered if item["is_mine"] or not who],
         "others": [item for item in ordered if who and not item["is_mine"]],
@@ -41,10 +34,6 @@ def waiting_for(house: House, who: str) -> dict[str, list[Item]]:
 
 def _silent_boxes(house: House) -> list[Item]:
     return [{"kind": "box", "of": entry, "is_mine": True} for entry in list_boxes(house) if entry["check"] and not entry["check"]["ok"]]
-
-
-def _stale(house: House, who: str) -> list[Item]:
-    return [{"kind": "stale", "of": entry, "is_mine": entry["owner"] == who} for entry in ledger_entries(house, stale="yes")]
 
 
 def _runs(house: House, who: str) -> list[Item]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from core.errors import BoxUnreachable
-from core.services.decisions import decide
 from core.services.house import House
 from core.services.waiting import waiting_for
 from core.services.worksheets import propose, type_suite, type_text
@@ -81,19 +80,3 @@ def test_a_priced_worksheet_waits_for_a_signature(open_page: OpenPage, house: Ho
 def test_a_finished_run_says_how_many_cells_lost(open_page: OpenPage, house: House) -> None:
     write_run(house, title="Sweep", created_at=house.clock.now())
     assert "3 cells, 1 losing" in words(open_page("home"))
-
-
-def test_a_decision_that_went_stale_waits_for_its_owner(open_page: OpenPage, house: House) -> None:
-    worksheet_id = proposal(house, "Old **bet**")
-    write_run(house, worksheet_id=worksheet_id, model=house.made_models[0])
-    decide(
-        house, {"worksheet_id": worksheet_id, "verdict": "reject", "owner": "Ada", "reason": "loses", "against_why": "seen", "age_days": 30}
-    )
-    assert "went stale" not in labels(open_page("home"))
-    later = house.clock.now() + timedelta(hours=1)
-    write_run(house, model=house.made_models[0], recipe={"engine_build": 11549}, created_at=later)
-    shown = labels(open_page("home")).replace("\\", "")
-    assert "Decision on “Old **bet**” went stale: engine build" in shown
-    assert "REJECT · Old **bet**" in shown and "STALE" in shown
-    assert {item["kind"] for item in waiting_for(house, "Bo")["others"]} >= {"stale"}
-    assert [item["of"]["owner"] for item in waiting_for(house, "Ada")["mine"] if item["kind"] == "stale"] == ["Ada"]

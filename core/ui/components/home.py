@@ -8,15 +8,14 @@ import streamlit as st
 
 from core.domain.run import QUEUED, short
 from core.services.boxes import list_boxes
+from core.services.decisions import list_decisions
 from core.services.house import House
-from core.services.ledger import ledger_entries, summary_of
 from core.services.matrix import fitting, rows_of
 from core.services.matrix_heads import all_heads
 from core.services.waiting import waiting_for
-from core.ui.components.figures import STALE, ago, literal, when
+from core.ui.components.figures import ago, literal, when
 from core.ui.components.grid import best_words, row_title
-from core.ui.components.ledger_entry import paid
-from core.ui.components.links import decision_link, page_link, receipt_link, run_link, worksheet_link
+from core.ui.components.links import page_link, receipt_link, run_link, worksheet_link
 
 LOOK_EVERY_S = 5.0
 DECISIONS_SHOWN, ROWS_SHOWN, ITEMS_SHOWN = 5, 6, 12
@@ -83,26 +82,15 @@ def _missing_line(item: dict[str, Any]) -> None:
         st.caption(f"{done} of {whole} priced · open: " + ", ".join(names[:4]) + (" …" if len(names) > 4 else ""))
 
 
-def _stale_line(item: dict[str, Any]) -> None:
-    entry = item["of"]
-    what = ", ".join(str(one["what"]) for one in entry["stale"])
-    with st.container(gap="xxsmall"):
-        decision_link(entry["number"], f"{STALE} Decision on “{entry['evidence']['title']}” went stale: {what}")
-        st.text(f"{entry['verdict'].upper()} by {entry['owner']}, {when(entry['noted_at'])}. Open it to check again.")
-
-
-_SHOWN = {"stale": _stale_line, "box": _silent, "run": _run_line, "sign": _sign_line, "missing": _missing_line}
+_SHOWN = {"box": _silent, "run": _run_line, "sign": _sign_line, "missing": _missing_line}
 
 
 def last_decisions(house: House) -> None:
     """The newest entries of the ledger."""
-    entries = ledger_entries(house)[:DECISIONS_SHOWN]
+    entries = list_decisions(house)[:DECISIONS_SHOWN]
     for entry in entries:
-        summary = summary_of(entry)
-        mark = f" · {STALE} STALE" if entry["stale"] else ""
-        draft = f" · n={summary['n_max']}" if summary["n_max"] else ""
         with st.container(gap="xxsmall"):
-            decision_link(entry["number"], f"{entry['verdict'].upper()} · {summary['title']}{draft} · {paid(summary)}{mark}")
+            worksheet_link(entry["worksheet_id"], f"{entry['verdict'].upper()} · {entry['evidence'].get('title', entry['worksheet_id'])}")
             st.text(f"{entry['owner']}, {when(entry['noted_at'])}{': ' + entry['reason'] if entry['reason'] else ''}")
     if entries:
         page_link("ledger", "The whole ledger")
