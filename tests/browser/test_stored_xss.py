@@ -81,9 +81,10 @@ def hostile(tmp_path):
         [(f"{payload[:40]}.log".replace("/", "_"), PAIR.replace(b"\n", f" {payload}\n".encode(), 1)) for payload in PAYLOADS],
         who="Ada",
     )
-    report = {"engines": [{"id": LONG, "ok": True, "version_text": LONG, "help_text": "", "error": ""}], "gpus": {"state": "none", "why": LONG, "list": []},
-              "models": [{"name": LONG, "path": LONG, "size_bytes": 1, "mtime": 0, "error": LONG, "header": None}], "python": LONG, "platform": LONG,
-              "cpu_count": 1, "memory_mib": 1, "disk_free_mib": 1}  # fmt: skip
+    engine = {"id": LONG, "ok": True, "version_text": LONG, "help_text": "", "error": ""}
+    model = {"name": LONG, "path": LONG, "size_bytes": 1, "mtime": 0, "error": LONG, "header": None}
+    facts = {"python": LONG, "platform": LONG, "cpu_count": 1, "memory_mib": 1, "disk_free_mib": 1}
+    report = {**facts, "engines": [engine], "models": [model], "gpus": {"state": "none", "why": LONG, "list": []}}
     house.store.boxes.put(
         Box(box_id="evil", name=next(name), kind="ssh", host="h", user="u", fingerprint=LONG, engines=[Engine(id="e", argv=["/e"])]),
         who=LONG,

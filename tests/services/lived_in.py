@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain.decision import chained
+from core.domain.chain import chained
 from core.domain.recipe import canonical
 from core.domain.run import new_run_id
 from core.services import runs, worksheets
