@@ -144,7 +144,9 @@ def cell_why(price: Price | None, n_max: int) -> str:
 
 def row_why(cells: dict[str, dict[str, Any]]) -> str:
     """The row's sentence: its best n, and the worst one tried where that loses."""
-    tried = {int(key): cell for key, cell in cells.items() if key != "off" and cell["speedup"] is not None}
+    tried = {int(key): cell for key, cell in cells.items() if key != "off" and cell["speedup"] is not None and cell["status"] == "ok"}
+    if not tried and (unusable := next((cell["why"] for cell in cells.values() if cell["status"] == "invalid"), "")):
+        return unusable
     if not tried:
         return "nothing but the baseline is measured" if cells.get("off", {}).get("tok_s") else "nothing is measured yet"
     best = max(tried, key=lambda n: (tried[n]["speedup"], -n))

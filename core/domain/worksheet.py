@@ -49,6 +49,7 @@ class Side:
     """One column: n_max, what ran, and its cells at one stream and at the production concurrency (None: not measured).
 
     `log`: figures of the engine's own log, as read from the kept file (None: not kept, or not understood).
+    `gates`: what the cell gate says of `single` and of `production`.
     """
 
     n_max: int | None = None
@@ -61,6 +62,7 @@ class Side:
     per_position: list[float] | None = None
     log: dict[str, Any] | None = None
     suite: dict[str, Any] | None = None
+    gates: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

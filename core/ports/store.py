@@ -121,6 +121,18 @@ class CellRows(ABC):
     def exclude(self, row: Row) -> None:
         """Marks a repetition as excluded, with reason and name; the repetition itself stays."""
 
+    @abstractmethod
+    def telemetry(self, run_id: str) -> list[Row]:
+        """Readings around the repetitions of a run: {seq, stage, repetition, n_max, c, moment, at_s, gpu, used_mib, sm_mhz, …}."""
+
+    @abstractmethod
+    def keep_gates(self, run_id: str, rules: str, body: dict[str, Any], at: datetime) -> None:
+        """Keeps what a set of rules made of a run as it stands; a second time changes nothing."""
+
+    @abstractmethod
+    def gates(self, rules: str, run_id: str | None = None) -> dict[str, dict[str, Any]]:
+        """Run → what those rules made of it, where nothing came or was excluded since."""
+
 
 class PublishedRows(ABC):
     """Transcribed figures, shipped with the product."""

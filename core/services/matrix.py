@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.domain.cell_gate import gated
 from core.domain.imported import imported_cell, imported_why, row_key
 from core.domain.matrix import COLUMNS, column, measured_cell, not_run, published_cell, row_why
 from core.domain.run import CANCELLED, DONE, FAILED, LOST
 from core.errors import InvalidInput
+from core.services.cell_gates import gates_of_runs
 from core.services.house import House
 
 PROVENANCES = ("measured", "imported", "transcribed")
@@ -91,7 +93,8 @@ def _measured_rows(house: House, model: str | None) -> list[dict[str, Any]]:
         key = _identity(cells[0])
         if key not in chosen or (chosen[key][0]["state"] != DONE and cells[0]["state"] == DONE):
             chosen[key] = cells
-    return [_measured_row(cells) for cells in chosen.values()]
+    gates = gates_of_runs(house, [cells[0]["run_id"] for cells in chosen.values()])
+    return [_measured_row(cells, gates[cells[0]["run_id"]]) for cells in chosen.values()]
 
 
 def _build_text(recipe: dict[str, Any] | None) -> str | None:
@@ -113,7 +116,7 @@ def _identity(cell: dict[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _measured_row(cells: list[dict[str, Any]]) -> dict[str, Any]:
+def _measured_row(cells: list[dict[str, Any]], gates: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any]:
     first = cells[0]
     request, recipe, placement = first["request"], first["recipe"] or {}, first["placement"] or {}
     baseline = next((cell for cell in cells if cell["n_max"] == 0), None)
@@ -124,5 +127,5 @@ def _measured_row(cells: list[dict[str, Any]]) -> dict[str, Any]:
         "box": first["box_id"], "build": _build_text(recipe), "context": recipe.get("context"), "workload": request["workload_id"],
         "c": first["c"], "provenance": "measured", "run_id": first["run_id"],
     }  # fmt: skip
-    row = _row(key, {column(cell["n_max"]): measured_cell(cell, baseline) for cell in cells})
+    row = _row(key, {column(cell["n_max"]): gated(measured_cell(cell, baseline), gates.get((cell["n_max"], cell["c"]))) for cell in cells})
     return row if first["state"] == DONE else {**row, "why": f"the run did not finish ({first['state']}); {row['why']}"}

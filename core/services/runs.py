@@ -6,6 +6,8 @@ from functools import lru_cache
 from statistics import median
 from typing import Any
 
+from core.domain.arms import FORCED_ALL, FORCED_NONE, SUITE
+from core.domain.cell_gate import gated
 from core.domain.forms import Name, Record, checked
 from core.domain.matrix import measured_cell
 from core.domain.run import ACTIVE, FINAL, PREPARING, RUN_ID, STOPPING, SweepRequest, short
@@ -13,6 +15,7 @@ from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import Stage, possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound
 from core.services.boxes import model_names
+from core.services.cell_gates import gates_of_run
 from core.services.house import House, Live
 
 
@@ -94,14 +97,14 @@ def show_run(house: House, run_id: str) -> dict[str, Any]:
     bodies: dict[str, list[dict[str, Any]]] = {}
     for event in events:
         bodies.setdefault(event["kind"], []).append(event["body"])
-    stages, cells = stages_of(run, events), house.store.cells.of_run(run_id)
+    stages, cells, gates = stages_of(run, events), house.store.cells.of_run(run_id), gates_of_run(house, run_id)
     return {
         "run": run,
-        "stages": stages,
+        "stages": [{**stage, "gate": _gate_of(stage, gates)} for stage in stages],
         "repetitions": _repetitions(events),
         "left_s": left_s(run, stages, events),
         "cells": cells,
-        "figures": _figures(cells),
+        "figures": _figures(cells, gates),
         "verdicts": bodies.get("verdict", []),
         "preflight": next(iter(bodies.get("preflight", [])), None),
         "finished": next(iter(bodies.get("run_finished", [])), None),
@@ -109,6 +112,18 @@ def show_run(house: House, run_id: str) -> dict[str, Any]:
         "exits": bodies.get("server_exit", []),
         "raw_files": house.store.runs.raw_files(run_id),
         "live": house.live.get(run_id, Live()),
+    }
+
+
+def run_outline(house: House, run: dict[str, Any]) -> dict[str, Any]:
+    """What came of a run without its repetitions, for a list of many: {stages, stop_reason, winner, drifted, supports_keep}."""
+    events = house.store.runs.events(run["run_id"], kinds=("stage_started", "stage_done", "run_finished"))
+    gates = gates_of_run(house, run["run_id"])
+    end: dict[str, Any] = next((event["body"] for event in events if event["kind"] == "run_finished"), {})
+    return {
+        "stages": [{**stage, "gate": _gate_of(stage, gates)} for stage in stages_of(run, events)],
+        "stop_reason": end.get("stop") or end.get("reason"),
+        **{name: end.get(name) for name in ("winner", "drifted", "supports_keep")},
     }
 
 
@@ -121,10 +136,23 @@ def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _figures(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _gate_of(stage: dict[str, Any], gates: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any] | None:
+    """What the cell gate says of the stage's cell; None for what has none, or before a repetition came."""
+    return gates.get((stage["n_max"], stage["c"])) if stage["visits"] and stage["kind"] not in (FORCED_ALL, FORCED_NONE, SUITE) else None
+
+
+def _figures(cells: list[dict[str, Any]], gates: dict[tuple[int, int], dict[str, Any]]) -> list[dict[str, Any]]:
     """The run's cells as the matrix has them, with n_max and c."""
     baselines = {cell["c"]: cell for cell in cells if cell["n_max"] == 0}
-    return [{**measured_cell(cell, baselines.get(cell["c"])), "n_max": cell["n_max"], "c": cell["c"]} for cell in cells if _has_any(cell)]
+    return [
+        {
+            **gated(measured_cell(cell, baselines.get(cell["c"])), gates.get((cell["n_max"], cell["c"]))),
+            "n_max": cell["n_max"],
+            "c": cell["c"],
+        }
+        for cell in cells
+        if _has_any(cell)
+    ]
 
 
 def _has_any(cell: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-NOT_RUN, NOT_APPLICABLE, NOT_RECORDED, FAILED, EXCLUDED, STALE = "·", "n/a", "—?", "✕", "▨", "◷"
+NOT_RUN, NOT_APPLICABLE, NOT_RECORDED, FAILED, EXCLUDED, STALE, INVALID = "·", "n/a", "—?", "✕", "▨", "◷", "⊘"
 BLANKS = {
     "not_run": NOT_RUN,
     "not_applicable": NOT_APPLICABLE,
@@ -14,12 +14,14 @@ BLANKS = {
     "failed": FAILED,
     "excluded": EXCLUDED,
     "stale": STALE,
+    "invalid": INVALID,
 }
 BLANK_WORDS = {name: name.replace("_", " ") for name in BLANKS}
 SIGNS = {"wins": "▲", "loses": "▼", "no-difference": "="}
 VERDICTS = {"wins": "WINS", "loses": "LOSES", "no-difference": "NO DIFFERENCE"}
 LEGEND = (
     f"▲ wins · ▼ loses · = no difference shown · {NOT_RUN} not run · {NOT_RECORDED} not recorded · {FAILED} failed · {EXCLUDED} excluded"
+    f" · {INVALID} not usable"
 )
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^&=\"':/@%;,?])")
@@ -35,7 +37,7 @@ def literal(text: Any, limit: int = 300) -> str:
 
 
 def blank(status: str) -> str:
-    """Sign of a value that is not there: `·` not run, `n/a`, `—?` not recorded, `✕` failed, `▨` excluded, `◷` stale."""
+    """Sign of a value that is not there: `·` not run, `n/a`, `—?` not recorded, `✕` failed, `▨` excluded, `◷` stale, `⊘` not usable."""
     return BLANKS.get(status, NOT_RECORDED)
 
 

@@ -94,6 +94,7 @@ def _band(row: Row, columns: tuple[str, ...], notes: dict[str, str]) -> Band:
             name, {"status": "not_run", "cell_id": None, "speedup": None, "tok_s": None, "why": "", "accept_share": None}
         )
         shade = cell["speedup"] and (shared if name in tied and "off" not in tied else cell["speedup"])
+        shade = shade if cell["status"] == "ok" else None
         hover = f"{column_title(name)}: {cell_words(cell)}"
         tiles[name] = Tile(cell_lines(cell)[0], cell_small(cell, notes), hover, cell["cell_id"], shade, is_best=name == best)
     return Band(row_title(row), row_below(row), tiles)

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.services.house import House
-from core.ui.components.figures import NOT_RECORDED
+from core.ui.components.cell_conditions import conditions, telemetry
 from core.ui.components.import_preview import raw_file
 from core.ui.components.own_log import own_logs
 from core.ui.components.receipt_more import commands, raw_logs, residuals, resting
@@ -27,8 +27,8 @@ def behind(house: House, view: View, explained: View) -> None:
         st.markdown("**Read from its own log**")
         own_logs(view["log_readings"])
     parts: dict[str, Callable[[], None]] = {
-        "Gates and residuals": lambda: residuals(view, explained),
-        "Telemetry": _telemetry,
+        "Gates and residuals": lambda: _checks(view, explained),
+        "Telemetry": lambda: telemetry(house, view),
         "Command": lambda: commands(view),
         "Raw log": lambda: raw_logs(house, view),
         "Decisions resting on this cell": lambda: resting(view),
@@ -39,5 +39,6 @@ def behind(house: House, view: View, explained: View) -> None:
                 draw()
 
 
-def _telemetry() -> None:
-    st.text(f"{NOT_RECORDED} Temperature, clocks and power were not recorded for this run.")
+def _checks(view: View, explained: View) -> None:
+    conditions(view["gate"])
+    residuals(view, explained)
