@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -11,13 +12,21 @@ from typing import NoReturn
 
 import anyio
 import streamlit as st
+from pydantic import ValidationError
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
+from core.api.enter import enter_route
+from core.api.gate import Gate
 from core.api.routes import routes
+from core.config import Settings
+from core.domain.forms import problems_in
+from core.domain.start import StartFacts, start_problems
 from core.errors import BenchError
+from core.ui.identity import has_sign_in
+from core.ui.menu import ENTRIES
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
+PAGES = tuple(entry.name for entry in ENTRIES)
 
 
 def _services():  # noqa: ANN202 - imported late: the cache runtime exists only once the server is up
@@ -32,15 +41,49 @@ def _refuse(sentence: str) -> NoReturn:
     os._exit(3)
 
 
+def _settings() -> Settings:
+    try:
+        return Settings()
+    except ValidationError as error:
+        _refuse(" ".join(f"DRAFTLEDGER_{name.upper()}: {sentence}" for name, sentence in problems_in(error).items()))
+
+
+def _facts(settings: Settings) -> StartFacts:
+    auth = dict(st.secrets["auth"]) if has_sign_in() else {}
+    return StartFacts(
+        address=st.get_option("server.address") or "",
+        has_sign_in=bool(auth),
+        cookie_secret=str(auth.get("cookie_secret", "")),
+        redirect_uri=str(auth.get("redirect_uri", "")),
+        has_sign_in_library=importlib.util.find_spec("authlib") is not None,
+        host_names=settings.host_names,
+        has_xsrf=bool(st.get_option("server.enableXsrfProtection")),
+        has_cors=bool(st.get_option("server.enableCORS")),
+        trusts_headers=bool(st.get_option("server.trustedUserHeaders")),
+        has_agent_api=bool(st.get_option("server.enableAgentApi")),
+    )
+
+
+def _tell(token: str) -> None:
+    """Prints the link that opens the next browser."""
+    print(f"\n  Open  http://127.0.0.1:{st.get_option('server.port')}/enter?token={token}\n", flush=True)
+
+
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[dict[str, bool]]:
-    """Refuses any address but loopback, opens the services before the first visitor, closes them at the end."""
-    if st.get_option("server.address") not in LOOPBACK:
-        _refuse("Draftledger has no sign-in yet and serves this machine only: start it with --server.address 127.0.0.1")
+    """Refuses unsafe combinations of settings, opens the services before the first visitor, closes them at the end."""
+    problems = start_problems(_facts(_settings()))
+    if problems:
+        _refuse("\n".join(problems))
     try:
         opened = await anyio.to_thread.run_sync(_services)
     except BenchError as error:
         _refuse(f"{error.title}. {error.message} {error.hint}")
+    if not has_sign_in() and opened.door.is_open:
+        print("\n  DRAFTLEDGER_LOCAL_TOKEN=off: every user of this computer may open this app and is admin in it.", flush=True)
+        print(f"  Open  http://127.0.0.1:{st.get_option('server.port')}\n", flush=True)
+    elif not has_sign_in():
+        _tell(opened.door.token)
     yield {"ready": True}
     await anyio.to_thread.run_sync(opened.close)
 
@@ -48,6 +91,9 @@ async def lifespan(app: st.App) -> AsyncIterator[dict[str, bool]]:
 app = st.App(
     Path(__file__).parent / "core" / "ui" / "shell.py",
     lifespan=lifespan,
-    routes=routes(_services),
-    middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]"])],
+    routes=[enter_route(lambda: _services().door, pages=PAGES, told=_tell), *routes(_services)],
+    middleware=[
+        Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]", *_settings().host_names]),
+        Middleware(Gate, pages=PAGES, only_here=not has_sign_in()),
+    ],
 )

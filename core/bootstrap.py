@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from core.config import ROOT, VERSION, Settings, load_workloads
-from core.domain.box import THIS_MACHINE, Box, Engine, ModelFile
+from core.config import LOCAL_TOKEN_OFF, ROOT, VERSION, Settings, load_suites, load_workloads
+from core.domain.box import THIS_MACHINE, Box, Engine, ModelFile, Suite
+from core.domain.roles import THE_APP
 from core.embedded.models import MODELS, make_model
 from core.ports.bench_box import BenchBox
 from core.ports.clock import Clock
@@ -22,9 +24,11 @@ from core.remote.ssh_link import fetch_host_key
 from core.services.follow import Follower
 from core.services.house import House, Progress
 from core.services.jobs import Jobs
+from core.services.local_door import LocalDoor
 from core.services.reference import seed_public_results, seed_reference
 from core.store.archive import FolderArchive
 from core.store.database import Database
+from core.store.door_key import secret_key
 from core.store.open import open_store
 
 
@@ -37,12 +41,16 @@ class SystemClock(Clock):
 
 @dataclass(frozen=True)
 class Services:
-    """The house, its background worker, its errands and what has to be closed at the end."""
+    """The house, its background worker, its errands, its door without sign-in, and what has to be closed at the end.
+
+    `house` is in the app's own hands; every door hands it on with `acting`.
+    """
 
     house: House
     follower: Follower
     jobs: Jobs
     database: Database
+    door: LocalDoor
 
     def close(self) -> None:
         """Ends the worker and lets the database go; runs on boxes are not touched."""
@@ -81,8 +89,9 @@ class BoxOpener:
         )
 
 
-def this_machine(settings: Settings) -> Box:
-    """The box every installation has: the embedded engine and the two made models."""
+def this_machine(settings: Settings, own: Sequence[Suite] = ()) -> Box:
+    """The box every installation has: the embedded engine, the made models, the shipped suites and those that people registered (`own`)."""
+    shipped = load_suites(sys.executable)
     models = settings.local_dir.resolve() / "models"
     launcher = ROOT / "core" / "embedded" / "launcher.py"
     return Box(
@@ -92,6 +101,7 @@ def this_machine(settings: Settings) -> Box:
         python=[sys.executable],
         engines=[Engine(id="embedded", argv=[sys.executable, str(launcher)])],
         models=[ModelFile(name=name, path=str(models / f"{name}.gguf")) for name in MODELS],
+        suites=shipped + [suite for suite in own if suite.id not in {one.id for one in shipped}],
     )
 
 
@@ -114,8 +124,18 @@ def build(settings: Settings | None = None) -> Services:
         made_models=tuple(MODELS),
         version=VERSION,
         grace_s=settings.grace_s,
+        actor=THE_APP,
+        role_claim=settings.role_claim,
+        role_map=settings.role_map,
     )
-    store.boxes.put(this_machine(settings), who="the app", at=house.clock.now())
+    own = [suite for box in store.boxes.all() if box.box_id == THIS_MACHINE for suite in box.suites]
+    store.boxes.put(this_machine(settings, own), who="the app", at=house.clock.now())
     seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))
     seed_public_results(house, (ROOT / "data" / "reference" / "public-results.csv").read_bytes())
-    return Services(house, Follower(house, poll_s=settings.poll_s), Jobs(), database)
+    return Services(house, Follower(house, poll_s=settings.poll_s), Jobs(), database, _door(settings))
+
+
+def _door(settings: Settings) -> LocalDoor:
+    """The local door with a key of its own beside the database, so that browsers stay signed in over a restart."""
+    fixed = "" if settings.local_token == LOCAL_TOKEN_OFF else settings.local_token
+    return LocalDoor(secret_key(settings.beside / "door.key"), fixed=fixed, is_open=settings.local_token == LOCAL_TOKEN_OFF)

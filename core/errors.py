@@ -3,6 +3,7 @@
 BenchError(title, message, hint)      what happened / what was kept / what to do next
 ├── InvalidInput                      all problems at once, by field
 ├── NotFound                          an unknown name, with the known ones
+├── NotAllowed                        the role does not reach that far
 ├── RemoteError                       a box could not be used
 │   ├── BoxUnreachable                no connection (says nothing about the run on it)
 │   ├── HostKeyUnknown                first contact: the fingerprint has to be confirmed
@@ -55,6 +56,12 @@ class NotFound(BenchError):
     def __init__(self, kind: str, name: str, known: list[str] | tuple[str, ...] = ()) -> None:
         listed = ", ".join(known) if known else "none yet"
         super().__init__(f"There is no {kind} “{name[:80]}”.", hint=f"Known: {listed}.")
+
+
+class NotAllowed(BenchError):
+    """The actor's role does not allow it."""
+
+    default_title = "Not allowed"
 
 
 class RemoteError(BenchError):

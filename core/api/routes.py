@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
 from core.bootstrap import Services
+from core.domain.matrix_filter import MatrixFilter
 from core.errors import BenchError, InvalidInput, NotFound
 from core.services.matrix import matrix_rows
 from core.services.reference import published_elsewhere
@@ -29,7 +31,8 @@ def routes(get_services: Callable[[], Services]) -> list[Route | Mount]:
 
         def work() -> dict[str, object]:
             house, model = get_services().house, query.get("model")
-            rows: dict[str, object] = {"rows": matrix_rows(house, provenance=query.get("provenance"), model=model)}
+            wanted: dict[str, Any] = {name: query.get(name) for name in MatrixFilter.model_fields}
+            rows: dict[str, object] = {"rows": matrix_rows(house, **wanted)}
             return {**rows, "published": published_elsewhere(house, model=model)} if query.get("published") in ("1", "true") else rows
 
         return _answer(request, work)

@@ -28,32 +28,47 @@ def palette(dark: bool) -> tuple[str, ...]:
 
 
 def line_figure(
-    series: list[Series], *, x_title: str, y_title: str, dark: bool, even: float | None = None, percent: bool = False
+    series: list[Series],
+    *,
+    x_title: str,
+    y_title: str,
+    dark: bool,
+    even: float | None = None,
+    percent: bool = False,
+    from_zero: bool = False,
 ) -> go.Figure:
-    """Lines with markers; `even` draws the level at which nothing is won or lost."""
-    figure = go.Figure()
+    """Lines with markers; `even` draws the level at which nothing is won or lost.
+
+    Put together as one dict: traces and axes added one by one take longer than the rest of a page.
+    """
+    traces = []
     for index, one in enumerate(series):
         color = palette(dark)[index % len(PALETTE)]
-        figure.add_scatter(
-            x=one.x,
-            y=one.y,
-            name=escape(one.name),
-            mode="lines+markers",
-            line={"color": color, "width": 2},
-            marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9, "color": color},
-            customdata=[[escape(note)] for note in one.notes],
-            hovertemplate="%{customdata[0]}<extra></extra>",
+        traces.append(
+            {
+                "type": "scatter",
+                "x": one.x,
+                "y": one.y,
+                "name": escape(one.name),
+                "mode": "lines+markers",
+                "line": {"color": color, "width": 2},
+                "marker": {"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9, "color": color},
+                "customdata": [[escape(note)] for note in one.notes],
+                "hovertemplate": "%{customdata[0]}<extra></extra>",
+            }
         )
-    if even is not None:
-        figure.add_hline(y=even, line={"dash": "dot", "width": 1, "color": "#8A929C"})
-    figure.update_xaxes(title={"text": x_title}, dtick=1 if x_title.startswith("n_max") else None, zeroline=False, fixedrange=True)
-    figure.update_yaxes(title={"text": y_title}, tickformat=".0%" if percent else None, zeroline=False, fixedrange=True)
-    figure.update_layout(
-        height=340,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        dragmode=False,
-        showlegend=True,
-        legend={"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
-        hovermode="closest",
-    )
-    return figure
+    steps = {"dtick": 1} if x_title.startswith(("n_max", "c ")) else {}
+    floor = {"rangemode": "tozero"} if from_zero else {}
+    level = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": even, "y1": even}
+    layout = {
+        "height": 340,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "dragmode": False,
+        "showlegend": True,
+        "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
+        "hovermode": "closest",
+        "shapes": [] if even is None else [{**level, "line": {"dash": "dot", "width": 1, "color": "#8A929C"}}],
+        "xaxis": {"title": {"text": x_title}, "zeroline": False, "fixedrange": True, **steps},
+        "yaxis": {"title": {"text": y_title}, "tickformat": ".0%" if percent else None, "zeroline": False, "fixedrange": True, **floor},
+    }
+    return go.Figure(data=traces, layout=layout)

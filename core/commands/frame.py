@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from core.bootstrap import Services, build
 from core.config import Settings
 from core.errors import InvalidInput
+from core.services.identity import local_actor
 
 EXIT_DONE, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUSY = 0, 1, 2, 3
 
@@ -48,8 +50,9 @@ def shared(parser: argparse.ArgumentParser, *, database: bool) -> None:
 
 @contextlib.contextmanager
 def opened(args: argparse.Namespace) -> Iterator[Services]:
-    """The services over `--db`; closed again whatever happens. Raises StoreError where another process holds the file."""
+    """The services over `--db` in the hands of the local admin; closed again whatever happens. Raises StoreError where the file is held."""
     services = build(Settings(db=args.db) if args.db else Settings())
+    services = replace(services, house=services.house.acting(local_actor(getattr(args, "by", "") or "command line", via="cli")))
     try:
         yield services
     finally:

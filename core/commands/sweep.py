@@ -6,16 +6,22 @@ import argparse
 import contextlib
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from core.bootstrap import Services
 from core.commands.frame import EXIT_DONE, EXIT_NO, Answer, Verbs, opened
+from core.domain.box import Box
 from core.domain.run import ACTIVE, DONE, FAILED, FINAL, new_run_id
-from core.errors import BenchError, RemoteError
+from core.errors import BenchError, InvalidInput, RemoteError
+from core.formats.recipe_file import LIMIT
 from core.services import runs
 from core.services.boxes import list_boxes
 from core.services.follow import follow_once
+from core.services.forecast import residuals, speedup_curve
 from core.services.matrix import matrix_rows
+from core.services.recipes import compared_with_recipe, sweep_of_recipe
+from core.services.suites import suite_table
 
 POLL_S = 0.5
 
@@ -23,15 +29,19 @@ POLL_S = 0.5
 def register(verbs: Verbs) -> None:
     sweep = verbs.add("sweep", _sweep, "Run a sweep to its end.", database=True)
     sweep.add_argument("--box", required=True)
-    sweep.add_argument("--model", required=True)
+    sweep.add_argument("--model", help="needed without --recipe")
+    sweep.add_argument("--recipe", type=Path, help="a recipe file to start from; the other arguments go before it")
     sweep.add_argument("--engine")
-    sweep.add_argument("--n-max", default=3)
-    sweep.add_argument("--repetitions", default=3)
-    sweep.add_argument("--concurrency", default=1, help="production concurrency, streams")
+    sweep.add_argument("--n-max", help="default 3")
+    sweep.add_argument("--repetitions", help="default 3")
+    sweep.add_argument("--concurrency", help="production concurrency, streams; default 1")
     sweep.add_argument("--also-concurrency", help="further concurrencies for winner and baseline, such as 2,8,16")
-    sweep.add_argument("--order", default="abba", help="abba, interleaved or block")
+    sweep.add_argument("--order", help="abba (default), interleaved or block")
     sweep.add_argument("--budget-min", help="time budget, minutes")
-    sweep.add_argument("--workload", default="chat-short")
+    sweep.add_argument("--workload", help="default chat-short")
+    sweep.add_argument("--forced", action="store_true", default=None, help="with the forced-acceptance pass")
+    sweep.add_argument("--suite", action="append", metavar="NAME", help="a tool suite of the box, on and off, after the sweep; repeatable")
+    sweep.add_argument("--suite-runs", help="runs of each suite a side; default 2")
     sweep.add_argument("--by", default="command line", help="who asks")
 
 
@@ -41,19 +51,7 @@ def _sweep(args: argparse.Namespace) -> Answer:
         _catch_up(services)
         named = [entry["box"] for entry in list_boxes(house) if args.box in (entry["box"].box_id, entry["box"].name)]
         box = named[0] if named else house.box(args.box)
-        values = {
-            "title": f"Sweep of {args.model}"[:200],
-            "box_id": box.box_id,
-            "engine_id": args.engine or box.engines[0].id,
-            "model": args.model,
-            "workload_id": args.workload,
-            "n_max": args.n_max,
-            "repetitions": args.repetitions,
-            "production_c": args.concurrency,
-            "also_c": args.also_concurrency.split(",") if args.also_concurrency else [],
-            "order": args.order,
-            "budget_min": args.budget_min,
-        }
+        values = _asked(args, box)
         runs.start_run(house, run_id, values, who=args.by)
         _follow_to_the_end(services, run_id, quiet=args.json)
         view = runs.show_run(house, run_id)
@@ -74,7 +72,47 @@ def _sweep(args: argparse.Namespace) -> Answer:
             "noise": next((verdict["noise"] for verdict in view["verdicts"] if verdict.get("noise")), None),
             "cells": [{"n_max": column, "c": row["c"], **cell} for row in rows for column, cell in row["cells"].items() if cell["run_id"]],
         }
+        arms = [(cell["n_max"], cell["c"]) for cell in view["cells"]]
+        answer["residuals"] = [{"n_max": n, "c": c, **residuals(house, run_id, n, c)} for n, c in arms]
+        answer["forecast"] = speedup_curve(house, run_id)
+        answer["suites"] = [
+            {key: line[key] for key in ("suite", "band", "off", "on", "difference", "verdict")} for line in suite_table(house, run)
+        ]
+        answer["recipe"] = compared_with_recipe(house, run_id)
         return (EXIT_DONE if run["state"] == DONE else EXIT_NO), answer
+
+
+def _asked(args: argparse.Namespace, box: Box) -> dict[str, Any]:
+    """The sweep that was asked for: the recipe file's, where one is given, and over it what the command line says."""
+    given = {
+        "engine_id": args.engine,
+        "model": args.model,
+        "workload_id": args.workload,
+        "n_max": args.n_max,
+        "repetitions": args.repetitions,
+        "production_c": args.concurrency,
+        "also_c": args.also_concurrency.split(",") if args.also_concurrency else None,
+        "order": args.order,
+        "budget_min": args.budget_min,
+        "forced": args.forced,
+        "suites": args.suite,
+        "suite_runs": args.suite_runs,
+    }
+    said = {key: value for key, value in given.items() if value is not None}
+    if args.recipe:
+        return {**sweep_of_recipe(_content(args.recipe)), **said, "box_id": box.box_id}
+    if not args.model:
+        raise InvalidInput({"model": "is needed, or a recipe file (--recipe)."})
+    plain = {"title": f"Sweep of {args.model}"[:200], "engine_id": box.engines[0].id, "workload_id": "chat-short"}
+    return {**plain, **said, "box_id": box.box_id}
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as handle:
+            return handle.read(LIMIT + 1)
+    except OSError as error:
+        raise InvalidInput({"recipe file": f"{path.name} cannot be read: {error.strerror}."}) from error
 
 
 def _catch_up(services: Services) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from core.domain.matrix import measured_verdict
 from core.domain.stats import compare
+from core.domain.suite_row import has_scores, suite_gate
 from core.domain.sweep import winner_of
 from core.domain.worksheet import SUITE_BAND, Evidence, Side, is_pinned
 
@@ -59,9 +60,11 @@ def _warm(evidence: Evidence) -> Verdict:
 
 
 def _suite(evidence: Evidence) -> Verdict:
+    if has_scores(evidence.baseline.suites, evidence.candidate.suites):
+        return suite_gate(evidence.baseline.suites, evidence.candidate.suites)
     off, on = (evidence.typed.get(("suite", side), {}).get("value") for side in ("baseline", "candidate"))
     if not off or not on or min(len(off["scores"]), len(on["scores"])) < 2:
-        return OPEN, "Enter at least 2 suite runs a side, speculation off and on."
+        return OPEN, "Run a registered suite with the sweep, or enter at least 2 suite runs a side, speculation off and on."
     if off["suite"] != on["suite"]:
         return FAIL, "Both sides need scores of the same suite."
     band = max(off.get("band", SUITE_BAND), on.get("band", SUITE_BAND))

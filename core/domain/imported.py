@@ -10,12 +10,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from core.domain.matrix import accept_status, cell_why, not_run
-from core.domain.price import Price, price_pair, verdict_of
-
 Values = dict[str, Any]
 UNKNOWN_PLACE = {"label": "placement not recorded", "layers": None, "host_mib": None, "host_share": None, "state": "unknown"}
 _VERDICTS = {"wins": "wins", "loses": "loses", "tie": "no-difference", "noise": "no-difference"}
+FASTEST = 1e7  # tok/s; above it no rate is believed
 _DECODE = "decode rate"
 _WHOLE_RUN = "output rate of the whole run, prompts included"
 NO_CELLS = {
@@ -42,6 +40,11 @@ def real(value: Any, low: float, high: float) -> float | None:
     return float(value) if low <= value <= high else None
 
 
+def claimed(value: Any) -> float | None:
+    """A number as the file claims it, believable or not; None where there is none."""
+    return None if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+
+
 def words(value: Any, limit: int = 200) -> str | None:
     """A text from a file on one line, shortened; None where there is none."""
     text = " ".join("".join(ch if ch.isprintable() else " " for ch in str(value)).split()) if value is not None else ""
@@ -49,12 +52,15 @@ def words(value: Any, limit: int = 200) -> str | None:
 
 
 def cell(tok_per_s: Any, n_max: Any, **more: Any) -> list[dict[str, Any]]:
-    """One cell, or none where there is no usable rate. `n_max` 0: speculation off, None: not told."""
-    rate = real(tok_per_s, 1e-6, 1e7)
+    """One cell, or none where there is no rate. `n_max` 0: speculation off, None: not told.
+
+    A rate or an acceptance that cannot be is kept as the file claims it: the matrix shows such a cell as invalid.
+    """
+    rate = claimed(tok_per_s)
     if rate is None:
         return []
-    low, high = real(more.get("tok_per_s_min"), 1e-6, rate), real(more.get("tok_per_s_max"), rate, 1e7)
-    share = real(more.get("accept_share"), 0.0, 1.0)
+    low, high = real(more.get("tok_per_s_min"), 1e-6, rate), real(more.get("tok_per_s_max"), rate, FASTEST)
+    share = claimed(more.get("accept_share"))
     draft = whole(n_max, 0, 1024)
     return [
         {
@@ -256,40 +262,3 @@ def missing_of(one: dict[str, Any]) -> list[str]:
     lacking = [label for key, label in names.items() if one[key] is None]
     lacking += ["n_max"] if one["n_max"] is None else []
     return lacking + (["acceptance"] if one["n_max"] != 0 and one["accept_share"] is None else [])
-
-
-def row_key(one: dict[str, Any]) -> tuple[Any, ...]:
-    """What imported cells of one file have to share to stand in one row."""
-    return one["sha256"], one["model"], one["build"], one["settings"], one["context"], one["workload"], one["placement"]["label"], one["c"]
-
-
-def imported_price(one: dict[str, Any], baseline: dict[str, Any] | None) -> Price | None:
-    """Price of a pair of the same file and row. Above c=1 the step cost is per stream."""
-    if not one["n_max"] or baseline is None:
-        return None
-    streams = one["c"] or 1
-    base, spec = baseline["tok_per_s"] / streams, one["tok_per_s"] / streams
-    a = one["a"] if one["a"] is not None and one["a"] <= one["n_max"] + 1 else None
-    d_ms = one["d_ms"] if a is not None and one["d_ms"] is not None and one["d_ms"] <= 1000.0 * a / spec else None
-    return price_pair(base, spec, one["n_max"], a=a, d_ms=d_ms, verdict=one["verdict"] or verdict_of(spec / base))
-
-
-def imported_why(group: dict[int, dict[str, Any]], why: str) -> str:
-    """The row's sentence; `why` where a pair stands in it."""
-    if 0 not in group:
-        return "the file holds no baseline beside it: a speed-up cannot be told"
-    return why if len(group) > 1 else "the file holds a baseline only"
-
-
-def imported_cell(one: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any]:
-    """Matrix cell of one imported figure, with its mark; it has no run, so nothing can be kept on it."""
-    price = imported_price(one, baseline)
-    return {
-        **not_run(),
-        "tok_s": one["tok_per_s"], "tok_s_min": one["tok_per_s_min"], "tok_s_max": one["tok_per_s_max"], "n": one["n"],
-        "speedup": price.speedup if price else None, "accept_share": one["accept_share"], "accept_denominator": one["accept_denominator"],
-        "status": "ok", "verdict": price.verdict if price else None, "provenance": "imported",
-        "source": f"file {one['file']} ({one['sha256'][:12]})", "cell_id": f"imported~{one['sha256']}~{one['position']}",
-        "why": cell_why(price, one["n_max"] or 0), "price": price.as_json() if price else None,
-        "accept_status": accept_status(one["n_max"], one["accept_share"], []),
-    }  # fmt: skip

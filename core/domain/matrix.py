@@ -7,9 +7,11 @@ from typing import Any
 from core.domain.looks import limit_for
 from core.domain.price import Price, price_pair
 from core.domain.sound import cell_faults, is_rate, rate_fault, share_fault
-from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
+from core.domain.stats import ABOVE, BELOW, MIN_GAIN, TOO_FEW, compare
 
 COLUMNS = ("off", "1", "2", "3")
+SHOWN = ("ok", "stale")  # a stale cell keeps its figures
+NO_BASELINE = "no usable baseline beside it: a speed-up cannot be told"
 _VERDICTS = {ABOVE: "wins", BELOW: "loses"}
 
 
@@ -55,7 +57,7 @@ def published_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dic
         "tok_s": cell["tok_per_s"], "n": None, "speedup": price.speedup if price else None, "accept_share": share,
         "accept_denominator": cell["accept_denominator"], "status": "ok", "verdict": price.verdict if price else None,
         "provenance": "transcribed", "source": cell["source"], "cell_id": f"published~{cell['row_key']}~{cell['n_max']}",
-        "why": cell_why(price, cell["n_max"]), "accept_status": accept_status(cell["n_max"], share, faults), "faults": faults,
+        "why": pair_why(price, cell["n_max"]), "accept_status": accept_status(cell["n_max"], share, faults), "faults": faults,
         "price": price.as_json() if price else None,
     }  # fmt: skip
     return filled if is_rate(cell["tok_per_s"]) else invalid_cell(filled, str(rate_fault(cell["tok_per_s"])))
@@ -86,7 +88,7 @@ def _is_pair(cell: dict[str, Any], baseline: dict[str, Any] | None) -> bool:
     """Whether both sides have a good repetition and speeds that can be."""
     if not cell["n_max"] or baseline is None or not cell["n"] or not baseline["n"]:
         return False
-    return all(is_rate(rate) for side in (cell, baseline) for rate in (side["tok_per_s"], *side["rates"]))
+    return not (arm_fault(cell) or arm_fault(baseline))
 
 
 def measured_verdict(cell: dict[str, Any], baseline: dict[str, Any] | None) -> str | None:
@@ -114,11 +116,30 @@ def measured_cell(cell: dict[str, Any], baseline: dict[str, Any] | None) -> dict
         "accept_denominator": f"of {drafted} proposed" if drafted else None, "status": status,
         "verdict": measured_verdict(cell, baseline), "provenance": "measured", "source": f"run {cell['run_id']}", "run_id": cell["run_id"],
         "cell_id": f"{cell['run_id']}-{cell['n_max']}-{cell['c']}",
-        "why": cell_why(price, cell["n_max"]) if status == "ok" else (cell["why_bad"] or "no counted repetition"),
+        "why": pair_why(price, cell["n_max"]) if status == "ok" else (cell["why_bad"] or "no counted repetition"),
         "accept_status": accept_status(cell["n_max"], share, faults), "faults": faults, "price": price.as_json() if price else None,
     }  # fmt: skip
-    wrong = next((rate_fault(rate) for rate in (cell["tok_per_s"], *cell["rates"]) if not is_rate(rate)), None) if status == "ok" else None
+    wrong = arm_fault(cell) if status == "ok" else None
     return invalid_cell(filled, wrong) if wrong else filled
+
+
+def arm_fault(cell: dict[str, Any]) -> str | None:
+    """Why the repetitions of an arm cannot be shown as one figure; None where they can."""
+    if (cell.get("recipes") or 1) > 1:
+        return f"{cell['recipes']} recipes ran under this arm, and they are never averaged"
+    return next((rate_fault(rate) for rate in (cell["tok_per_s"], *cell["rates"]) if not is_rate(rate)), None)
+
+
+def failed_cell(run_id: str, reason: str) -> dict[str, Any]:
+    """An arm whose stage failed before one repetition was kept: it has no receipt, its run has the story."""
+    return {
+        **not_run(),
+        "status": "failed",
+        "provenance": "measured",
+        "source": f"run {run_id}",
+        "run_id": run_id,
+        "why": reason or "failed",
+    }
 
 
 def cell_status(cell: dict[str, Any]) -> str:
@@ -128,6 +149,27 @@ def cell_status(cell: dict[str, Any]) -> str:
     if cell["n_excluded"]:
         return "excluded"
     return "failed" if cell["n_bad"] else "not_run"
+
+
+def tied_with_best(cells: dict[str, dict[str, Any]]) -> tuple[str | None, set[str]]:
+    """The row's best column (the smaller n_max wins a tie, off included) and all columns that cannot be told from the fastest."""
+    good = {name: cell for name, cell in cells.items() if cell["status"] in SHOWN and cell["tok_s"]}
+    if len(good) < 2:
+        return None, set()
+    fastest = max(good.values(), key=lambda cell: cell["tok_s"])
+    tied = {name for name, cell in good.items() if _is_close(cell, fastest)}
+    return min(tied, key=lambda name: 0 if name == "off" else int(name)), tied
+
+
+def _is_close(cell: dict[str, Any], fastest: dict[str, Any]) -> bool:
+    if cell["tok_s"] * (1.0 + MIN_GAIN) > fastest["tok_s"]:
+        return True
+    return None not in (cell["tok_s_max"], fastest["tok_s_min"]) and cell["tok_s_max"] >= fastest["tok_s_min"]
+
+
+def pair_why(price: Price | None, n_max: int) -> str:
+    """As cell_why; an arm with drafts and no price says that its baseline is missing."""
+    return NO_BASELINE if price is None and n_max else cell_why(price, n_max)
 
 
 def cell_why(price: Price | None, n_max: int) -> str:
@@ -144,13 +186,25 @@ def cell_why(price: Price | None, n_max: int) -> str:
 
 def row_why(cells: dict[str, dict[str, Any]]) -> str:
     """The row's sentence: its best n, and the worst one tried where that loses."""
-    tried = {int(key): cell for key, cell in cells.items() if key != "off" and cell["speedup"] is not None and cell["status"] == "ok"}
-    if not tried and (unusable := next((cell["why"] for cell in cells.values() if cell["status"] == "invalid"), "")):
-        return unusable
+    tried = {int(key): cell for key, cell in cells.items() if key != "off" and cell["speedup"] is not None and cell["status"] in SHOWN}
     if not tried:
-        return "nothing but the baseline is measured" if cells.get("off", {}).get("tok_s") else "nothing is measured yet"
+        if any(cell["status"] == "invalid" and cell["tok_s"] for cell in cells.values()):
+            return _nothing_why({name: cell for name, cell in cells.items() if cell["status"] == "invalid"})
+        if any(cell["tok_s"] for key, cell in cells.items() if key != "off"):
+            return NO_BASELINE
+        return "nothing but the baseline is measured" if cells.get("off", {}).get("tok_s") else _nothing_why(cells)
     best = max(tried, key=lambda n: (tried[n]["speedup"], -n))
     last = max(tried)
     lead = f"n={best} pays" if tried[best]["verdict"] == "wins" else "no n pays"
     shown = tried[best if len(tried) == 1 or last == best else last]
     return f"{lead}; {shown['why']}" if shown["why"] else lead
+
+
+def _nothing_why(cells: dict[str, dict[str, Any]]) -> str:
+    broken = next((cell for cell in cells.values() if cell["status"] in ("failed", "invalid", "excluded")), None)
+    return f"{broken['status']}: {broken['why']}" if broken else "nothing is measured yet"
+
+
+def losing_why(cells: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Column → one line, for every cell that loses."""
+    return {name: cell["why"] for name, cell in cells.items() if cell["verdict"] == "loses" and cell["why"]}

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from core.domain.forms import Name, Record
 from core.domain.matrix import measured_price
+from core.domain.suite_row import has_scores, suite_words
 
 FIELDS = {
     "engine": "engine build",
@@ -48,7 +49,8 @@ class SuiteScores(Record):
 class Side:
     """One column: n_max, what ran, and its cells at one stream and at the production concurrency (None: not measured).
 
-    `log`: figures of the engine's own log, as read from the kept file (None: not kept, or not understood).
+    `log`: figures of the engine's own log, as read from the kept file (None: not kept, or not understood). `suites`: scored by the run;
+    `cold`: its cold figures in words, apart from the warm ones.
     `gates`: what the cell gate says of `single` and of `production`.
     """
 
@@ -61,7 +63,8 @@ class Side:
     production: dict[str, Any] | None = None
     per_position: list[float] | None = None
     log: dict[str, Any] | None = None
-    suite: dict[str, Any] | None = None
+    suites: list[dict[str, Any]] = field(default_factory=list)
+    cold: str = ""
     gates: dict[str, Any] = field(default_factory=dict)
 
 
@@ -220,7 +223,16 @@ def _rates(evidence: Evidence, cell: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _decode(evidence: Evidence, side: Side) -> dict[str, Any]:
-    return _rates(evidence, side.single)
+    return {**_rates(evidence, side.single), "cold": side.cold}
+
+
+def _suite(evidence: Evidence, side: Side) -> dict[str, Any]:
+    """What the run scored, else what a person typed."""
+    typed: dict[str, Any] = _typed("suite")(evidence, side)
+    if not side.suites or (typed["state"] == "ok" and not has_scores(side.suites)):
+        return typed
+    state, words = suite_words(side.suites)
+    return {**_from_run(evidence, words), "state": state}
 
 
 def _production(evidence: Evidence, side: Side) -> dict[str, Any]:
@@ -259,7 +271,7 @@ _READERS: dict[str, Any] = {
     "positions": _positions,
     "prefill": _prefill,
     "decode": _decode,
-    "suite": _typed("suite"),
+    "suite": _suite,
     "production": _production,
     "fit": _typed("fit"),
     "failure_modes": _typed("failure_modes"),

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from core.domain.box import Box
+from core.ports.doors import AuditRows, PeopleRows, TokenRows
 
 Row = dict[str, Any]
 
@@ -40,6 +41,14 @@ class BoxRows(ABC):
     @abstractmethod
     def all(self) -> list[Box]:
         """Every box by name, this machine first."""
+
+    @abstractmethod
+    def remove(self, box_id: str, *, who: str, at: datetime) -> None:
+        """Takes a box off the list; its versions and checks stay."""
+
+    @abstractmethod
+    def versions(self, box_id: str) -> list[Row]:
+        """Every registration of a box, newest first: {who, noted_at, box}; `box` is None where it was removed."""
 
     @abstractmethod
     def add_check(self, box_id: str, report: dict[str, Any], *, ok: bool, at: datetime) -> None:
@@ -98,8 +107,41 @@ class CellRows(ABC):
         """Cells of one run (real ones), by concurrency and n_max."""
 
     @abstractmethod
+    def of_runs(self, run_ids: list[str]) -> list[Row]:
+        """Cells of these runs (real ones) by run, concurrency and n_max, with `recipes`: how many recipes ran under that arm."""
+
+    @abstractmethod
     def for_matrix(self, model: str | None = None) -> list[Row]:
         """Every real cell with its run's request, state, server placement and recipe: one query."""
+
+    @abstractmethod
+    def revision(self) -> int:
+        """A number that changes with every write of this process, the only one that writes: the same number, the same rows."""
+
+    @abstractmethod
+    def row_heads(self) -> list[Row]:
+        """One line a measured row of the matrix, newest run first: the newest complete run (else the newest that ended) of each model,
+        box, engine, build, placement, workload, context and concurrency, and what ran newest on that box: engine, driver, artifact."""
+
+    @abstractmethod
+    def failed_stages(self, run_ids: list[str]) -> list[Row]:
+        """{run_id, n_max, c, reason} of arms of these runs whose stage failed."""
+
+    @abstractmethod
+    def suite_scores(self, limit: int = 2000) -> list[Row]:
+        """Runs of tool suites of every run, newest first: {run_id, suite, n_max, c, status, reason, score, noted_at, box, model}."""
+
+    @abstractmethod
+    def drafting_arms(self) -> list[Row]:
+        """Recipes that ran with drafts: {run_id, box, model, context, artifact, draft_artifact, speculation}, each once a run."""
+
+    @abstractmethod
+    def prefill(self, run_ids: list[str]) -> list[Row]:
+        """{run_id, n_max, c, n, tok_s, tok_s_min, tok_s_max, ttft_ms} over the counted warm repetitions of these runs."""
+
+    @abstractmethod
+    def drifted(self, run_ids: list[str]) -> set[str]:
+        """Those of these runs whose baseline moved while they measured."""
 
     @abstractmethod
     def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None, kind: str = "real") -> list[Row]:
@@ -130,7 +172,7 @@ class CellRows(ABC):
         """Keeps what a set of rules made of a run as it stands; a second time changes nothing."""
 
     @abstractmethod
-    def gates(self, rules: str, run_id: str | None = None) -> dict[str, dict[str, Any]]:
+    def gates(self, rules: str, run_ids: list[str]) -> dict[str, dict[str, Any]]:
         """Run → what those rules made of it, where nothing came or was excluded since."""
 
 
@@ -240,7 +282,7 @@ class DecisionRows(ABC):
 
 @dataclass(frozen=True)
 class Store:
-    """The seven groups over one database."""
+    """The ten groups over one database."""
 
     boxes: BoxRows
     runs: RunRows
@@ -249,3 +291,6 @@ class Store:
     imports: ImportRows
     worksheets: WorksheetRows
     decisions: DecisionRows
+    people: PeopleRows
+    tokens: TokenRows
+    audit: AuditRows

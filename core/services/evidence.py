@@ -11,8 +11,10 @@ from core.domain.sweep import winner_of
 from core.domain.worksheet import Evidence, Side
 from core.formats.version import read_version
 from core.services.cell_gates import gates_of_run
+from core.services.cold import cold_figures
 from core.services.house import House
 from core.services.readings import readings_of_arm
+from core.services.suites import suites_of_side
 
 
 def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = None) -> Evidence:
@@ -97,6 +99,8 @@ def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max:
         per_position=[sum(column) / len(shares) for column in zip(*shares, strict=False)] if shares else None,
         log={"name": logs[-1]["name"], **logs[-1]["values"]} if logs else None,
         gates={at: gates.get((n_max, c)) for at, c in (("single", 1), ("production", production_c)) if c in mine},
+        suites=suites_of_side(house, run, n_max),
+        cold=cold_figures(house, run["run_id"], n_max, 1)["text"],
     )
 
 

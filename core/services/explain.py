@@ -13,6 +13,7 @@ from core.domain.next_cell import advise
 from core.domain.price import Price
 from core.domain.price_tag import Tag, held_mib, price_tag
 from core.domain.projection import Projected, positions_fault, project
+from core.services.forecast import residuals
 from core.services.house import House
 from core.services.next_cells import facts_of_receipt
 
@@ -21,7 +22,7 @@ BOOKS_LIMIT = 0.03
 
 
 def explain(house: House, view: View) -> View:
-    """{ledger, tags, findings, failure_modes, projection, positions, advice, books} of a receipt; None or empty where it cannot be told."""
+    """{ledger, tags, findings, failure_modes, projection, positions, advice, books, forecast}; None or empty where it cannot be told."""
     price = price_of(view)
     ledger = ledger_of_view(view) if price else None
     sight = sight_of(house, view, ledger)
@@ -35,7 +36,16 @@ def explain(house: House, view: View) -> View:
         "projection": projection_of(view, positions),
         "advice": advise(facts_of_receipt(view)),
         "books": books_of(view),
+        "forecast": _forecast_of(house, view),
     }
+
+
+def _forecast_of(house: House, view: View) -> str | None:
+    """V foretold by the run's forced pass against V here, in words; None where there was no such pass."""
+    if view["kind"] != "measured":
+        return None
+    found = residuals(house, view["run"]["run_id"], view["counts"]["n_max"], view["counts"]["c"])["forecast"]
+    return str(found["text"]) if found["state"] in ("ok", "failed") else None
 
 
 def explained_json(found: View) -> View:

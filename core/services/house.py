@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from core.domain.box import Box
+from core.domain.roles import NOBODY, Actor
 from core.domain.workload import Workload
 from core.errors import NotFound
 from core.ports.archive import Archive
@@ -46,6 +47,23 @@ class House:
     grace_s: float = 10.0
     live: dict[str, Live] = field(default_factory=dict)
     wake: threading.Event = field(default_factory=threading.Event)
+    actor: Actor = NOBODY
+    role_claim: str = ""
+    role_map: dict[str, str] = field(default_factory=dict)
+    noted: dict[tuple[str, ...], float] = field(default_factory=dict)
+    kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def keep(self, name: str, mark: Any, make: Callable[[], Any]) -> Any:
+        """What `make` answers, made anew only when the store was written to or `mark` changed since. Callers leave it as it is."""
+        key = (self.store.cells.revision(), mark)
+        found = self.kept.get(name)
+        if found is None or found[0] != key:
+            found = self.kept[name] = (key, make())
+        return found[1]
+
+    def acting(self, actor: Actor) -> House:
+        """The same house in the hands of somebody: every service call asks whether this actor may."""
+        return replace(self, actor=actor)
 
     def box(self, box_id: str) -> Box:
         """The registered box; raises NotFound with the known names."""

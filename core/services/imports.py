@@ -65,7 +65,7 @@ def preview(house: House, name: str, data: bytes, *, kind: str | None = None) ->
         return Preview(shown, sha256, len(data), problem=problem.message)
     values = storable(found.values)
     warnings = [sentence for sentence in (words(text, 400) for text in found.warnings) if sentence]
-    return Preview(shown, sha256, len(data), found.kind, values, *_parts(found.kind, values), warnings)
+    return Preview(shown, sha256, len(data), found.kind, values, *_parts(found.kind, found.values), warnings)
 
 
 def too_large(size: int) -> str:
@@ -74,7 +74,7 @@ def too_large(size: int) -> str:
 
 
 def _parts(kind: str, values: dict[str, Any]) -> tuple[list[tuple[str, Any, str]], list[str], list[dict[str, Any]], str]:
-    figures, missing = figures_of(values)
+    figures, missing = figures_of(storable(values))
     cells = cells_of(kind, values)
     return figures, missing, cells, "" if cells else why_no_cells(kind)
 

@@ -2,130 +2,115 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from core.domain.cell_gate import gated
-from core.domain.imported import imported_cell, imported_why, row_key
-from core.domain.matrix import COLUMNS, column, measured_cell, not_run, published_cell, row_why
-from core.domain.run import CANCELLED, DONE, FAILED, LOST
+from core.domain.forms import checked
+from core.domain.imported_row import imported_cell, imported_why
+from core.domain.matrix import (
+    COLUMNS,
+    column,
+    failed_cell,
+    measured_cell,
+    not_run,
+    published_cell,
+    row_why,
+    tied_with_best,
+)
+from core.domain.matrix_filter import SORTS, MatrixFilter
+from core.domain.run import DONE
 from core.errors import InvalidInput
-from core.services.cell_gates import gates_of_runs
+from core.services.cell_gates import Arm, Gate, gates_of_runs
 from core.services.house import House
-
-PROVENANCES = ("measured", "imported", "transcribed")
-_ENDED = (DONE, CANCELLED, FAILED, LOST)
+from core.services.matrix_heads import Head, all_heads, chosen_heads, stale_of
 
 
-def matrix_rows(house: House, *, provenance: str | None = None, model: str | None = None) -> list[dict[str, Any]]:
-    """Rows in the form of the API: measured first (newest run first), then imported ones, then the published reference rows.
+def matrix_rows(house: House, *, sort: str = SORTS[0], **wanted: Any) -> list[dict[str, Any]]:
+    """Every row that fits, in the form of the API: models together, measured ones first, least spill first within a model.
 
-    Raises InvalidInput for an unknown provenance.
+    `wanted`: fields of MatrixFilter. Raises InvalidInput with one sentence per field that cannot be.
     """
-    if provenance is not None and provenance not in PROVENANCES:
-        raise InvalidInput({"provenance": f"has to be one of {', '.join(PROVENANCES)}."})
-    rows = [] if provenance not in (None, "measured") else _measured_rows(house, model)
-    rows += [] if provenance not in (None, "imported") else _imported_rows(house, model)
-    return rows + ([] if provenance not in (None, "transcribed") else _published_rows(house, model))
+    return rows_of(house, fitting(house, all_heads(house), sort=sort, **wanted))
 
 
-def _row(key: dict[str, Any], cells: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    filled = {name: cells.get(name, not_run()) for name in COLUMNS} | {n: cells[n] for n in sorted(cells.keys() - set(COLUMNS), key=int)}
-    return {**key, "cells": filled, "why": row_why(cells)}
+def fitting(house: House, heads: list[Head], *, sort: str = SORTS[0], **wanted: Any) -> list[Head]:
+    """The heads that fit, arranged; cut a page from them before `rows_of` adds anything up. Raises InvalidInput."""
+    asked = checked(MatrixFilter, {name: value for name, value in wanted.items() if value is not None})
+    if sort not in SORTS:
+        raise InvalidInput({"sort": f"has to be one of: {', '.join(SORTS)}."})
+    now = house.clock.now()
+    if heads is not all_heads(house):
+        return chosen_heads(heads, asked, sort, now)
+    chosen: list[Head] = house.keep("chosen", (asked, sort, now.date()), lambda: chosen_heads(heads, asked, sort, now))
+    return chosen
 
 
-def _imported_rows(house: House, model: str | None) -> list[dict[str, Any]]:
-    """Rows of their own: cells of one file that share everything but n_max. A cell whose n_max is unknown has no column and stays out."""
-    return [_imported_row(group) for group in groups_of(house.store.imports.cells(model=model))]
-
-
-def groups_of(cells: list[dict[str, Any]]) -> list[dict[int, dict[str, Any]]]:
-    """Cells by n_max, one group a row of the matrix."""
-    groups: list[dict[int, dict[str, Any]]] = []
-    open_group: dict[tuple[Any, ...], dict[int, dict[str, Any]]] = {}
-    for cell in cells:
-        if cell["n_max"] is None:
-            continue
-        group = open_group.get(row_key(cell))
-        if group is None or cell["n_max"] in group:  # the same arm twice in one file: two rows, nothing is averaged
-            group = open_group[row_key(cell)] = {}
-            groups.append(group)
-        group[cell["n_max"]] = cell
-    return groups
-
-
-def _imported_row(group: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    first = next(iter(group.values()))
-    key = {
-        "model": first["model"], "spill": first["placement"], "box": None, "build": first["build"], "context": first["context"],
-        "workload": first["workload"], "c": first["c"], "provenance": "imported", "run_id": None,
-        "file": {"name": first["file"], "sha256": first["sha256"], "kind": first["kind"], "settings": first["settings"]},
-    }  # fmt: skip
-    row = _row(key, {column(n): imported_cell(cell, group.get(0)) for n, cell in group.items()})
-    return {**row, "why": imported_why(group, row["why"])}
-
-
-def _published_rows(house: House, model: str | None) -> list[dict[str, Any]]:
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for cell in house.store.published.cells(model):
-        groups.setdefault((cell["source"], cell["row_key"]), []).append(cell)
-    rows = []
-    for cells in groups.values():
-        first = cells[0]
-        baseline = next((cell for cell in cells if cell["n_max"] == 0), None)
-        key = {
-            "model": first["model"],
-            "spill": {"label": first["spill_label"], "layers": first["spill_layers"], "host_mib": None, "host_share": None,
-                      "state": "resident" if first["spill_layers"] == 0 else "spilled"},
-            "box": None, "build": None, "context": None, "workload": None, "c": 1, "provenance": "transcribed", "run_id": None,
-        }  # fmt: skip
-        rows.append(_row(key, {column(cell["n_max"]): published_cell(cell, baseline) for cell in cells}))
+def rows_of(house: House, heads: list[Head]) -> list[dict[str, Any]]:
+    """Rows of these heads. The figures of all measured ones come in one question. Kept until something is written; read-only."""
+    now = house.clock.now()
+    rows: list[dict[str, Any]] = house.keep("rows", ([head["key"] for head in heads], now.date()), lambda: _rows(house, heads, now))
     return rows
 
 
-def _measured_rows(house: House, model: str | None) -> list[dict[str, Any]]:
-    """One row per model, box, build, placement, workload, context and concurrency: its newest complete run, else the newest that ended."""
-    runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for cell in house.store.cells.for_matrix(model):
-        if cell["state"] in _ENDED:
-            runs.setdefault((cell["run_id"], cell["c"]), []).append(cell)
-    chosen: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for cells in runs.values():
-        key = _identity(cells[0])
-        if key not in chosen or (chosen[key][0]["state"] != DONE and cells[0]["state"] == DONE):
-            chosen[key] = cells
-    gates = gates_of_runs(house, [cells[0]["run_id"] for cells in chosen.values()])
-    return [_measured_row(cells, gates[cells[0]["run_id"]]) for cells in chosen.values()]
+def _rows(house: House, heads: list[Head], now: datetime) -> list[dict[str, Any]]:
+    run_ids = sorted({head["run_id"] for head in heads if head["run_id"]})
+    arms, failed, drifted = _figures(house, run_ids) if run_ids else ({}, {}, set())
+    gates = gates_of_runs(house, run_ids)
+    rows = []
+    for head in heads:
+        if head["provenance"] == "measured":
+            found = {name: part.get(head["key"], []) for name, part in (("arms", arms), ("failed", failed))}
+            row = _measured_row(head, stale_of(head, now), gates=gates[head["run_id"]], is_drifted=head["run_id"] in drifted, **found)
+            rows.append(row)
+        else:
+            rows.append(_imported_row(head) if head["provenance"] == "imported" else _published_row(head))
+    return rows
 
 
-def _build_text(recipe: dict[str, Any] | None) -> str | None:
-    """“b11549 (abcdef12)”, as much of it as was recorded."""
-    build, commit = (recipe or {}).get("engine_build"), (recipe or {}).get("engine_commit")
-    return " ".join(part for part in (f"b{build}" if build else "", f"({commit})" if commit else "") if part) or None
+def _figures(house: House, run_ids: list[str]) -> tuple[dict[Any, list[Any]], dict[Any, list[Any]], set[str]]:
+    """(cells by run and c, failed stages by run and c, runs that drifted)."""
+    arms: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for cell in house.store.cells.of_runs(run_ids):
+        arms.setdefault((cell["run_id"], cell["c"]), []).append(cell)
+    failed: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for stage in house.store.cells.failed_stages(run_ids):
+        failed.setdefault((stage["run_id"], stage["c"]), []).append(stage)
+    return arms, failed, house.store.cells.drifted(run_ids)
 
 
-def _identity(cell: dict[str, Any]) -> tuple[Any, ...]:
-    request, recipe, placement = cell["request"], cell["recipe"] or {}, cell["placement"] or {}
-    return (
-        request["model"],
-        cell["box_id"],
-        _build_text(recipe),
-        placement.get("label"),
-        request["workload_id"],
-        recipe.get("context"),
-        cell["c"],
-    )
+def _row(head: Head, cells: dict[str, dict[str, Any]], stale: list[str] | None = None) -> dict[str, Any]:
+    filled = {name: cells.get(name, not_run()) for name in COLUMNS} | {n: cells[n] for n in sorted(cells.keys() - set(COLUMNS), key=int)}
+    best, tied = tied_with_best(filled)
+    key = {name: value for name, value in head.items() if name not in ("source", "at", "key")}
+    more = {"at": head["at"].isoformat() if head["at"] else None, "stale": stale or [], "drifted": None}
+    return {**key, **more, "best": best, "tied": sorted(tied), "cells": filled, "why": row_why(filled)}
 
 
-def _measured_row(cells: list[dict[str, Any]], gates: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any]:
-    first = cells[0]
-    request, recipe, placement = first["request"], first["recipe"] or {}, first["placement"] or {}
-    baseline = next((cell for cell in cells if cell["n_max"] == 0), None)
-    key = {
-        "model": request["model"],
-        "spill": {"label": placement.get("label", "unknown"), "layers": placement.get("n_cpu_moe"), "host_mib": placement.get("host_mib"),
-                  "host_share": placement.get("host_share"), "state": placement.get("state", "unknown")},
-        "box": first["box_id"], "build": _build_text(recipe), "context": recipe.get("context"), "workload": request["workload_id"],
-        "c": first["c"], "provenance": "measured", "run_id": first["run_id"],
-    }  # fmt: skip
-    row = _row(key, {column(cell["n_max"]): gated(measured_cell(cell, baseline), gates.get((cell["n_max"], cell["c"]))) for cell in cells})
-    return row if first["state"] == DONE else {**row, "why": f"the run did not finish ({first['state']}); {row['why']}"}
+def _imported_row(head: Head) -> dict[str, Any]:
+    group = head["source"]
+    first = next(iter(group.values()))
+    row = _row(head, {column(n): imported_cell(cell, group.get(0)) for n, cell in group.items()})
+    file = {"name": first["file"], "sha256": first["sha256"], "kind": first["kind"], "settings": first["settings"]}
+    return {**row, "file": file, "why": imported_why(group, row["why"])}
+
+
+def _published_row(head: Head) -> dict[str, Any]:
+    baseline = next((cell for cell in head["source"] if cell["n_max"] == 0), None)
+    return _row(head, {column(cell["n_max"]): published_cell(cell, baseline) for cell in head["source"]})
+
+
+def _measured_row(
+    head: Head, stale: list[str], *, gates: dict[Arm, Gate], arms: list[dict[str, Any]], failed: list[dict[str, Any]], is_drifted: bool
+) -> dict[str, Any]:
+    baseline = next((cell for cell in arms if cell["n_max"] == 0), None)
+    cells = {column(stage["n_max"]): failed_cell(head["run_id"], stage["reason"]) for stage in failed}
+    cells |= {column(cell["n_max"]): measured_cell(cell, baseline) for cell in arms}
+    judged = {column(n_max): gate for (n_max, c), gate in gates.items() if c == head["c"]}
+    cells = {name: gated(cell, judged.get(name)) for name, cell in cells.items()}
+    if stale:
+        cells = {name: {**cell, "status": "stale"} if cell["status"] == "ok" else cell for name, cell in cells.items()}
+    row, state = _row(head, cells, stale), head["source"]["state"]
+    notes = [f"the run did not finish ({state})"] if state != DONE else []
+    notes += ["its baseline drifted while it measured"] if is_drifted else []
+    return {**row, "drifted": is_drifted, "why": "; ".join([*notes, row["why"]])}

@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 from core.domain.cell_gate import gated
-from core.domain.imported import imported_cell, imported_price
+from core.domain.imported_row import imported_cell, imported_price
 from core.domain.matrix import column, measured_cell, measured_price, published_cell, published_price
 from core.domain.recipe import differences
 from core.errors import NotFound
 from core.services.cell_gates import gates_of_run
 from core.services.house import House
-from core.services.matrix import groups_of
+from core.services.matrix_heads import groups_of
 from core.services.readings import readings_of_arm
 
 View = dict[str, Any]

@@ -64,6 +64,9 @@ def _refuse_unknown(house: House, request: SweepRequest) -> None:
     house.workload(request.workload_id)
     if box.engine(request.engine_id) is None:
         raise NotFound("engine", request.engine_id, [engine.id for engine in box.engines])
+    for suite_id in request.suites:
+        if box.suite(suite_id) is None:
+            raise NotFound("suite", suite_id, [suite.id for suite in box.suites])
     known = model_names(house, box)
     if request.model not in known:
         raise NotFound("model", request.model, known)
@@ -129,7 +132,7 @@ def run_outline(house: House, run: dict[str, Any]) -> dict[str, Any]:
 
 def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Counted repetitions in the order they came: {number, stage, repetition, tok_s}."""
-    came = [event["body"] for event in events if event["kind"] == "sample" and event["body"]["counted"]]
+    came = [one["body"] for one in events if one["kind"] == "sample" and one["body"]["counted"] and not one["body"].get("synthetic")]
     return [
         {"number": number, "stage": body["stage"]["name"], "repetition": body["repetition"], "tok_s": body["tok_s"]}
         for number, body in enumerate(came, 1)
@@ -202,7 +205,8 @@ def _compare(stage: dict[str, Any], stages: list[dict[str, Any]]) -> None:
     """Adds the median and, on a speculative arm, how it stands against the baseline so far."""
     stage["median_tok_s"] = median(stage["tok_s"]) if stage["tok_s"] else None
     off = [rate for one in stages if one["n_max"] == 0 and one["c"] == stage["c"] for rate in one["tok_s"]]
-    ratio, verdict = _against(tuple(stage["tok_s"]), tuple(off)) if stage["n_max"] else (None, None)
+    is_compared = stage["n_max"] and stage["kind"] not in (FORCED_ALL, FORCED_NONE)
+    ratio, verdict = _against(tuple(stage["tok_s"]), tuple(off)) if is_compared else (None, None)
     stage["speedup"], stage["verdict"] = ratio, verdict
 
 
@@ -244,10 +248,19 @@ def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]
         came = stage.name in known or (stage.kind in ("step", "baseline-between") and not climbing)
         if not came and not (stage.kind in ("production", "load") and _is_past(stage, known)):
             only = f"only if n={stage.n_max - 1} pays" if stage.kind == "step" and stage.n_max > 1 else ""
-            rest.append({"name": name, "n_max": stage.n_max, "c": stage.c, "kind": stage.kind, "state": "planned", "tok_s": [],
-                         "median_tok_s": None, "speedup": None, "verdict": None, "accept_share": None, "proposed": None, "reason": only,
-                         "repetitions": stage.repetitions, "visits": 0})  # fmt: skip
+            rest.append(_planned_line(name, stage, only))
+    if request.forced:
+        points = [Stage(kind, n, 1, 3) for n in range(1, request.n_max + 1) for kind in (FORCED_ALL, FORCED_NONE)]
+        rest += [_planned_line(stage.name, stage, "synthetic") for stage in points if stage.name not in known]
+    if request.suites and not any(stage["kind"] == SUITE for stage in known.values()):
+        rest.append(_planned_line("suites, on and off", Stage(SUITE, -1, plan.production_c, 2), ", ".join(request.suites)))
     return rest
+
+
+def _planned_line(name: str, stage: Stage, reason: str) -> dict[str, Any]:
+    return {"name": name, "n_max": stage.n_max, "c": stage.c, "kind": stage.kind, "state": "planned", "tok_s": [], "median_tok_s": None,
+            "speedup": None, "verdict": None, "accept_share": None, "proposed": None, "reason": reason,
+            "repetitions": stage.repetitions, "visits": 0}  # fmt: skip
 
 
 def _is_past(stage: Stage, known: dict[str, dict[str, Any]]) -> bool:

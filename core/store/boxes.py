@@ -31,6 +31,15 @@ class DuckBoxes(BoxRows):
         rows = self._db.rows("SELECT body FROM boxes ORDER BY box_id <> ?, lower(name)", [THIS_MACHINE])
         return [Box.model_validate_json(str(row["body"])) for row in rows]
 
+    def remove(self, box_id: str, *, who: str, at: datetime) -> None:
+        with self._db.tx() as cursor:
+            cursor.execute("INSERT INTO box_changes VALUES (?, ?, ?, 'null')", [box_id, at, who])
+            cursor.execute("DELETE FROM boxes WHERE box_id = ?", [box_id])
+
+    def versions(self, box_id: str) -> list[Row]:
+        rows = self._db.rows("SELECT who, noted_at, body FROM box_changes WHERE box_id = ? ORDER BY noted_at DESC", [box_id])
+        return [{"who": row["who"], "noted_at": row["noted_at"], "box": _box(str(row["body"]))} for row in rows]
+
     def add_check(self, box_id: str, report: dict[str, Any], *, ok: bool, at: datetime) -> None:
         with self._db.tx() as cursor:
             cursor.execute("INSERT INTO box_checks VALUES (?, ?, ?, ?)", [box_id, at, ok, json.dumps(report)])
@@ -38,3 +47,7 @@ class DuckBoxes(BoxRows):
     def latest_check(self, box_id: str) -> Row | None:
         rows = self._db.rows("SELECT ok, noted_at, report FROM box_checks WHERE box_id = ? ORDER BY noted_at DESC LIMIT 1", [box_id])
         return {**rows[0], "report": json.loads(str(rows[0]["report"]))} if rows else None
+
+
+def _box(body: str) -> Box | None:
+    return None if body == "null" else Box.model_validate_json(body)

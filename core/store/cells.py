@@ -9,6 +9,84 @@ from typing import Any
 from core.ports.store import CellRows, Row
 from core.store.database import Database
 
+_CELLS_OF_RUNS = """
+SELECT c.*, CAST(json_extract(r.request, '$.repetitions') AS INTEGER) AS planned, v.recipes
+FROM cells c JOIN runs r USING (run_id)
+LEFT JOIN (SELECT run_id, n_max, c, count(DISTINCT recipe_id) AS recipes FROM servers
+           WHERE purpose = 'sweep' AND run_id = ANY(?::VARCHAR[]) GROUP BY ALL) v
+  ON v.run_id = c.run_id AND v.n_max = c.n_max AND v.c = c.c
+WHERE c.kind = 'real' AND c.run_id = ANY(?::VARCHAR[]) AND r.run_id = ANY(?::VARCHAR[])
+ORDER BY c.run_id, c.c, c.n_max
+"""
+# Only engine starts, recipes and events are looked at: which rows there are does not depend on what the repetitions say.
+_ROW_HEADS = """
+WITH recipe AS (
+    SELECT recipe_id, json_extract_string(body, '$.engine_build') AS build, json_extract_string(body, '$.engine_commit') AS "commit",
+           json_extract_string(body, '$.engine_kind') AS engine_kind, json_extract_string(body, '$.artifact_sha256') AS artifact,
+           CAST(json_extract(body, '$.context') AS BIGINT) AS context
+    FROM recipes
+), start AS (
+    SELECT run_id, c, arg_min(recipe_id, n_max * 1000000 + server) AS recipe_id, arg_min(placement, n_max * 1000000 + server) AS place
+    FROM servers WHERE purpose = 'sweep' AND (run_id, c) IN (SELECT DISTINCT run_id, c FROM samples WHERE kind = 'real') GROUP BY run_id, c
+), driver AS (
+    SELECT run_id, any_value(json_extract_string(body, '$.gpus.list[0].driver')) AS driver
+    FROM run_events WHERE kind = 'preflight' GROUP BY run_id
+), ended AS (
+    SELECT s.run_id, s.c, r.box_id AS box, r.created_at AS ran_at, t.state, q.build, q."commit", q.engine_kind,
+           q.artifact, q.context, d.driver,
+           json_extract_string(r.request, '$.model') AS model, json_extract_string(r.request, '$.workload_id') AS workload,
+           json_extract_string(r.request, '$.engine_id') AS engine_id, json_extract_string(s.place, '$.label') AS spill_label,
+           json_extract_string(s.place, '$.state') AS spill_state, CAST(json_extract(s.place, '$.n_cpu_moe') AS INTEGER) AS spill_layers,
+           CAST(json_extract(s.place, '$.host_mib') AS DOUBLE) AS host_mib,
+           CAST(json_extract(s.place, '$.host_share') AS DOUBLE) AS host_share
+    FROM start s JOIN runs r USING (run_id) JOIN run_state t USING (run_id)
+    LEFT JOIN recipe q USING (recipe_id) LEFT JOIN driver d USING (run_id)
+    WHERE t.state IN ('done', 'cancelled', 'failed', 'lost')
+), newest_engine AS (
+    SELECT box, engine_id, arg_max(build, ran_at) AS build, arg_max("commit", ran_at) AS "commit", max(ran_at) AS ran_at
+    FROM ended WHERE build IS NOT NULL OR "commit" IS NOT NULL GROUP BY ALL
+), newest_driver AS (
+    SELECT box, arg_max(driver, ran_at) AS driver FROM ended WHERE driver IS NOT NULL GROUP BY ALL
+), newest_artifact AS (
+    SELECT box, model, arg_max(artifact, ran_at) AS artifact FROM ended WHERE artifact IS NOT NULL GROUP BY ALL
+), head AS (
+    SELECT * FROM ended
+    QUALIFY row_number() OVER (
+        PARTITION BY model, box, engine_id, engine_kind, build, "commit", spill_label, workload, context, c
+        ORDER BY state = 'done' DESC, ran_at DESC, run_id) = 1
+)
+SELECT h.*, e.build AS newest_build, e."commit" AS newest_commit, g.driver AS newest_driver, a.artifact AS newest_artifact
+FROM head h
+LEFT JOIN newest_engine e ON e.box = h.box AND e.engine_id IS NOT DISTINCT FROM h.engine_id
+LEFT JOIN newest_driver g ON g.box = h.box
+LEFT JOIN newest_artifact a ON a.box = h.box AND a.model = h.model
+ORDER BY h.ran_at DESC, h.run_id, h.c
+"""
+_FAILED_STAGES = """
+SELECT run_id, CAST(json_extract(body, '$.stage.n_max') AS INTEGER) AS n_max, CAST(json_extract(body, '$.stage.c') AS INTEGER) AS c,
+       any_value(json_extract_string(body, '$.reason') ORDER BY seq) AS reason
+FROM run_events
+WHERE kind = 'stage_done' AND run_id = ANY(?::VARCHAR[]) AND json_extract_string(body, '$.status') = 'failed'
+GROUP BY ALL
+"""
+
+_DRAFTING_ARMS = """
+SELECT DISTINCT v.run_id, r.box_id AS box, json_extract_string(r.request, '$.model') AS model,
+       CAST(json_extract(q.body, '$.context') AS BIGINT) AS context,
+       json_extract_string(q.body, '$.artifact_sha256') AS artifact, json_extract_string(q.body, '$.draft_artifact') AS draft_artifact,
+       json_extract_string(q.body, '$.speculation') AS speculation
+FROM servers v JOIN runs r USING (run_id) JOIN recipes q USING (recipe_id)
+WHERE v.n_max > 0 AND v.purpose = 'sweep'
+  AND (v.run_id, v.n_max) IN (SELECT DISTINCT run_id, n_max FROM samples WHERE kind = 'real' AND status = 'ok')
+"""
+_PREFILL = """
+SELECT s.run_id, s.n_max, s.c, count(s.prefill_tok_per_s) AS n, median(s.prefill_tok_per_s) AS tok_s,
+       min(s.prefill_tok_per_s) AS tok_s_min, max(s.prefill_tok_per_s) AS tok_s_max, median(s.ttft_ms) AS ttft_ms
+FROM samples s LEFT JOIN exclusions e USING (run_id, seq)
+WHERE s.run_id = ANY(?::VARCHAR[]) AND s.kind = 'real' AND s.status = 'ok' AND s.counted AND s.temperature = 'warm' AND e.seq IS NULL
+GROUP BY ALL ORDER BY s.run_id, s.c, s.n_max
+"""
+
 
 class DuckCells(CellRows):
     """Cells in DuckDB."""
@@ -22,6 +100,9 @@ class DuckCells(CellRows):
                FROM cells c JOIN runs r USING (run_id) WHERE run_id = ? AND kind = 'real' ORDER BY c.c, n_max""",
             [run_id],
         )
+
+    def of_runs(self, run_ids: list[str]) -> list[Row]:
+        return self._db.rows(_CELLS_OF_RUNS, [run_ids, run_ids, run_ids])
 
     def for_matrix(self, model: str | None = None) -> list[Row]:
         rows = self._db.rows(
@@ -40,6 +121,37 @@ class DuckCells(CellRows):
             {**row, **{name: json.loads(str(row[name])) if row[name] else None for name in ("request", "placement", "recipe")}}
             for row in rows
         ]
+
+    def revision(self) -> int:
+        return self._db.writes
+
+    def row_heads(self) -> list[Row]:
+        return self._db.rows(_ROW_HEADS)
+
+    def failed_stages(self, run_ids: list[str]) -> list[Row]:
+        return self._db.rows(_FAILED_STAGES, [run_ids])
+
+    def suite_scores(self, limit: int = 2000) -> list[Row]:
+        return self._db.rows(
+            """SELECT u.run_id, u.suite, u.n_max, u.c, u.status, u.reason, u.score, u.noted_at, r.box_id AS box,
+                      json_extract_string(r.request, '$.model') AS model
+               FROM suite_runs u JOIN runs r USING (run_id) ORDER BY u.noted_at DESC, u.run_id, u.seq LIMIT ?""",
+            [limit],
+        )
+
+    def drafting_arms(self) -> list[Row]:
+        return self._db.rows(_DRAFTING_ARMS)
+
+    def prefill(self, run_ids: list[str]) -> list[Row]:
+        return self._db.rows(_PREFILL, [run_ids])
+
+    def drifted(self, run_ids: list[str]) -> set[str]:
+        rows = self._db.rows(
+            """SELECT run_id FROM run_events
+               WHERE kind = 'run_finished' AND run_id = ANY(?::VARCHAR[]) AND json_extract_string(body, '$.drifted') = 'true'""",
+            [run_ids],
+        )
+        return {str(row["run_id"]) for row in rows}
 
     def samples(self, run_id: str, *, n_max: int | None = None, c: int | None = None, kind: str = "real") -> list[Row]:
         return self._db.rows(
@@ -81,11 +193,11 @@ class DuckCells(CellRows):
                 [rules, json.dumps(body), at, run_id],
             )
 
-    def gates(self, rules: str, run_id: str | None = None) -> dict[str, dict[str, Any]]:
+    def gates(self, rules: str, run_ids: list[str]) -> dict[str, dict[str, Any]]:
         rows = self._db.rows(
             """SELECT g.run_id, g.body FROM cell_gates g JOIN run_state s USING (run_id, last_seq)
-               WHERE g.rules = ? AND (?::VARCHAR IS NULL OR g.run_id = ?)
+               WHERE g.rules = ? AND g.run_id = ANY(?::VARCHAR[])
                  AND g.excluded = (SELECT count(*) FROM exclusions e WHERE e.run_id = g.run_id)""",
-            [rules, run_id, run_id],
+            [rules, run_ids],
         )
         return {str(row["run_id"]): json.loads(str(row["body"])) for row in rows}

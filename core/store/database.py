@@ -67,6 +67,7 @@ class Database:
         self.record = record
         self.holder = holder
         self._write = threading.RLock()
+        self.writes = 0  # grows with every transaction: what was read under one number is still true under the same number
         self._is_dead = False
         self._open_question: Head | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,6 +92,7 @@ class Database:
             before = self.record.head if self.record is not None else None
             cursor.execute("BEGIN")
             writing = Writing(cursor)
+            self.writes += 1
             try:
                 yield writing
                 if recorded and self.record is not None and (writing.do or writing.notes):
@@ -101,7 +103,10 @@ class Database:
                 if self.record is not None and self.record.head != before:
                     self.record.take_back()
                 raise
-            self._commit(cursor, self.record.head if self.record is not None and self.record.head != before else None)
+            try:
+                self._commit(cursor, self.record.head if self.record is not None and self.record.head != before else None)
+            finally:
+                self.writes += 1
 
     def rows(self, sql: str, params: list[object] | None = None) -> list[dict[str, object]]:
         """Answers a question as a list of dicts (column → Python value)."""

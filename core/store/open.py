@@ -1,4 +1,4 @@
-"""Opens the store: database, migrations, the seven groups of rows."""
+"""Opens the store: database, migrations, the groups of rows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from core.store.boxes import DuckBoxes
 from core.store.cells import DuckCells
 from core.store.database import Database
 from core.store.decisions import DuckDecisions
+from core.store.doors import DuckAudit, DuckPeople, DuckTokens
 from core.store.imports import DuckImports
 from core.store.published import DuckPublished
 from core.store.runs import DuckRuns
@@ -27,4 +28,7 @@ def open_store(path: Path) -> tuple[Database, Store]:
         imports=DuckImports(database),
         worksheets=DuckWorksheets(database),
         decisions=DuckDecisions(database),
+        people=DuckPeople(database),
+        tokens=DuckTokens(database),
+        audit=DuckAudit(database),
     )

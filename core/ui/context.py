@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.bootstrap import Services, build
 from core.services.house import House
+from core.ui.identity import actor_at_this_tab
 
 
 @st.cache_resource(show_spinner=False)
@@ -17,5 +18,6 @@ def services() -> Services:
 
 
 def house() -> House:
-    """What the use cases are called with."""
-    return services().house
+    """What the use cases are called with, in the hands of who sits at this tab."""
+    opened = services()
+    return opened.house.acting(actor_at_this_tab(opened))

@@ -10,12 +10,16 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True)
 class Entry:
-    """One page: `pages/<section>/<name>.py`, served at `/<name>`. Hidden ones are reached by links only."""
+    """One page: `pages/<section>/<name>.py`, served at `/<name>`. Hidden ones are reached by links only.
+
+    `action`: what one must be allowed to do to find it in the menu; the page's own guard asks the same (core/domain/roles.py).
+    """
 
     section: str
     name: str
     title: str
     is_hidden: bool = False
+    action: str = "see"
 
     @property
     def path(self) -> str:
@@ -32,10 +36,18 @@ ENTRIES = (
     Entry("Bench", "run", "Run", is_hidden=True),
     Entry("Results", "matrix", "Matrix"),
     Entry("Results", "receipt", "Receipt", is_hidden=True),
+    Entry("Results", "prefill", "Prefill"),
+    Entry("Results", "concurrency", "Concurrency"),
+    Entry("Results", "suites", "Suites"),
+    Entry("Results", "coverage", "Coverage"),
     Entry("Results", "price", "Price explorer"),
     Entry("Review", "worksheets", "Worksheets"),
     Entry("Review", "worksheet", "Worksheet", is_hidden=True),
     Entry("Review", "ledger", "Ledger"),
+    Entry("Review", "checklists", "Checklists"),
+    Entry("Admin", "people", "People", action="person.see"),
+    Entry("Admin", "tokens", "Tokens", action="token.see"),
+    Entry("Admin", "audit", "Audit log", action="audit.see"),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.domain.roles import NONE, allowed
 from core.ui.components.person import person, person_field
 from core.ui.components.restart import restart_notice
 from core.ui.context import house
@@ -12,6 +13,8 @@ from core.ui.problem import shown
 
 st.set_page_config(page_title="Draftledger", page_icon="🧾", layout="wide", initial_sidebar_state="auto")
 
+with shown():
+    opened = house()
 sections: dict[str, list[st.Page]] = {}
 for entry in ENTRIES:
     page = st.Page(
@@ -19,15 +22,15 @@ for entry in ENTRIES:
         title=entry.title,
         url_path=None if entry.name == "home" else entry.name,
         default=entry.name == "home",
-        visibility="hidden" if entry.is_hidden else "visible",
+        visibility="hidden" if entry.is_hidden or not allowed(opened.actor.role, entry.action) else "visible",
     )
     sections.setdefault(entry.section, []).append(page)
 chosen = st.navigation(sections, position="sidebar", expanded=True)
 
 with st.sidebar:
-    person_field()
-    with shown():
-        st.caption(f"Draftledger {house().version}")
-    restart_notice(person())
+    if opened.actor.role != NONE:
+        person_field(opened.actor)
+        st.caption(f"Draftledger {opened.version}")
+        restart_notice(person())
 
 chosen.run()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.services.matrix import matrix_rows
+from core.services.matrix import fitting, rows_of
+from core.services.matrix_heads import all_heads, known_of
 from core.ui.components.computed import computed
 from core.ui.components.figures import LEGEND
-from core.ui.components.grid import ROWS_AT_ONCE, csv_of, draw_footnotes, draw_links, draw_matrix, table_of
+from core.ui.components.grid import draw_footnotes, draw_matrix, draw_table
 from core.ui.components.links import page_link
-from core.ui.components.matrix_filters import choose, link_to_this, matching
+from core.ui.components.matrix_bar import link_and_files, one_page
+from core.ui.components.matrix_filters import choose, choose_sort, link_to_this, wanted
 from core.ui.components.matrix_lines import draw_lines
 from core.ui.components.published_elsewhere import published_section, published_switch
 from core.ui.components.remarks import remarks
@@ -19,29 +21,24 @@ from core.ui.problem import shown
 house = enter("Matrix", "Where speculation pays: one row per model and spill, one column per n_max, tok/s with speed-up and acceptance.")
 
 with shown():
-    everything = matrix_rows(house)
-chosen = choose(everything)
-with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+    everything = all_heads(house)
+chosen = choose(known_of(house))
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+    sort = choose_sort()
     is_wider = published_switch()
-    rows = matching(everything, chosen)
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        with st.popover("Copy link"):
-            st.code(link_to_this(chosen), language=None, wrap_lines=True)
-        st.download_button("Download CSV", csv_of(rows), file_name="matrix.csv", mime="text/csv", on_click="ignore", disabled=not rows)
+    with shown():
+        heads = fitting(house, everything, sort=sort, **wanted(chosen))
+    link_and_files(link_to_this(chosen, sort), lambda: rows_of(house, heads), is_empty=not heads)
 
-if rows:
-    pages = -(-len(rows) // ROWS_AT_ONCE)
-    start = (st.pagination(pages, key="matrix-page") - 1) * ROWS_AT_ONCE if pages > 1 else 0
-    visible = rows[start : start + ROWS_AT_ONCE]
-    draw_matrix(visible, key="matrix-chart")
-    draw_footnotes(visible, LEGEND)
-    st.subheader("Every cell as a link", anchor=False)
-    draw_links(visible)
-    with st.expander("As a table"):
-        pinned = {"row": st.column_config.TextColumn("row", pinned=True)}
-        st.dataframe(table_of(rows), hide_index=True, width="stretch", column_config=pinned)
+if heads:
+    with shown():
+        rows = rows_of(house, one_page(heads, "page"))
+    draw_matrix(rows, key="matrix-chart")
+    draw_footnotes(rows, LEGEND)
+    st.subheader("The same as a table", anchor=False)
+    draw_table(rows)
     st.subheader("Curves", anchor=False)
-    draw_lines(house, visible)
+    draw_lines(rows)
     remarks(house.store.published.remarks())
 else:
     st.info("No row fits these filters. Nothing was measured that way yet.")
@@ -49,5 +46,5 @@ else:
 
 if is_wider:
     published_section(house)
-if rows:
+if heads:
     computed("speedup", "shade", "noise", "published_a", "step")

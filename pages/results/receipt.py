@@ -7,6 +7,7 @@ import streamlit as st
 from core.services.explain import explain
 from core.services.receipts import receipt
 from core.ui.components import receipt as part
+from core.ui.components.cell_notes import cell_notes
 from core.ui.components.computed import computed
 from core.ui.components.diagnosis_card import diagnosis, next_best, projection
 from core.ui.components.links import page_link
@@ -50,6 +51,7 @@ with st.container(border=True):
 with st.container(border=True):
     curves(view)
     projection(explained["projection"], explained["positions"])
+cell_notes(house, view)
 behind(house, view, explained)
 with st.container(border=True):
     st.markdown("**What this does not show**")

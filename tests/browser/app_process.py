@@ -33,10 +33,15 @@ def launch_options() -> dict[str, object]:
 
 
 class App:
-    """`streamlit run app.py` on a free port over its own data folder."""
+    """`streamlit run app.py` on a free port over its own data folder.
 
-    def __init__(self, folder: Path) -> None:
+    `local_token`: "" prints a one-time link, "off" leaves the door open.
+    """
+
+    def __init__(self, folder: Path, *, local_token: str = "off", options: tuple[str, ...] = ()) -> None:
         self.folder = folder
+        self.local_token = local_token
+        self.options = options
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -49,14 +54,19 @@ class App:
 
     def environment(self) -> dict[str, str]:
         """The app's own settings: database, local data, a short grace for Stop."""
-        own = {"DRAFTLEDGER_DB": str(self.database), "DRAFTLEDGER_LOCAL_DIR": str(self.folder / "local"), "DRAFTLEDGER_GRACE_S": "1"}
+        own = {
+            "DRAFTLEDGER_DB": str(self.database),
+            "DRAFTLEDGER_LOCAL_DIR": str(self.folder / "local"),
+            "DRAFTLEDGER_GRACE_S": "1",
+            "DRAFTLEDGER_LOCAL_TOKEN": self.local_token,
+        }
         return {**os.environ, **own}
 
     def start(self) -> None:
         """Starts and waits for /healthz."""
         with (self.folder / "app.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)],
+                [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port), *self.options],
                 cwd=ROOT,
                 env=self.environment(),
                 stdout=log,

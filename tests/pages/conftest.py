@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -22,7 +23,7 @@ OpenPage = Callable[..., AppTest]
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     """The services every page of this test sees."""
-    opened = build(Settings(db=tmp_path / "test.duckdb", local_dir=tmp_path / "local"))
+    opened = build(Settings(db=tmp_path / "test.duckdb", local_dir=tmp_path / "local", local_token="off"))
     monkeypatch.setattr(opened.follower, "start", lambda: None)
     monkeypatch.setattr(context, "build", lambda: opened)
     st.cache_resource.clear()
@@ -58,4 +59,10 @@ def open_page(services: Services) -> OpenPage:
 def words(at: AppTest) -> str:
     """Everything a page says, for assertions on sentences."""
     kinds = ("title", "header", "subheader", "caption", "markdown", "text", "code", "error", "warning", "info", "success")
-    return "\n".join(str(element.value) for kind in kinds for element in at.get(kind))
+    said = [str(element.value) for kind in kinds for element in at.get(kind)]
+    return "\n".join([*said, *(cells(element.value) for element in at.table)])
+
+
+def cells(frame: pd.DataFrame) -> str:
+    """The texts of a real table, as Markdown."""
+    return "\n".join([*map(str, frame.index), *(str(text) for text in frame.to_numpy().ravel())])

@@ -146,7 +146,7 @@ def test_a_box_is_added_only_after_its_fingerprint_is_confirmed(
         at.text_input(key=key).set_value(value)
     _button(at, "Read host key").click().run()
     at = _settle(at, services, "host-key-")
-    assert at.code[0].value == PRINT
+    assert PRINT in [element.value for element in at.code]
     assert _button(at, "Add box").disabled
     assert len(house.store.boxes.all()) == 1
     at.checkbox(key="fingerprint-is-same").set_value(True).run()

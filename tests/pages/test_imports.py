@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.services.house import House
 from core.services.imports import LIMIT, import_files, list_imports
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import OpenPage, cells, words
 
 CASES = Path(__file__).parents[1] / "cases"
 PAIR = next(CASES.glob("S07-*")).read_bytes()
@@ -100,7 +100,7 @@ def test_hostile_names_and_models_stay_words(open_page: OpenPage, house: House) 
     confirm(at)
     at = open_page("matrix", provenance="imported")
     assert not at.exception
-    markdown = "\n".join(str(element.value) for element in at.markdown)
+    markdown = cells(at.table[0].value)
     assert "\\*\\*b\\*\\*" in markdown and "<img" not in markdown.replace("\\<img", "")
     digest = list_imports(house)[0]["sha256"]
     at = open_page("receipt", cell=f"imported~{digest}~0")
@@ -137,6 +137,6 @@ def test_matrix_and_receipt_carry_the_mark(open_page: OpenPage, house: House) ->
     assert "(D + V) ÷ a = 8.1 ms  <  13.7 ms = H" in said and "no keep can rest on it" in said
     assert "This is the baseline" in words(open_page("receipt", cell=f"imported~{digest}~0"))
     at = open_page("price", cell=f"imported~{digest}~1")
-    assert not at.exception and round(at.session_state["price-base"], 1) == 72.9
+    assert not at.exception and round(float(at.session_state["price-h"]), 1) == 13.7
     at = open_page("home")
     assert not at.exception

@@ -1,31 +1,35 @@
-"""Matrix: reference rows only, measured rows, filters, the click, the file."""
+"""Matrix: reference rows only, measured rows, filters in the address, the click, the table of links."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import re
 
-import pytest
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from core.domain.spreadsheet import neutral
 from core.services.house import House
 from core.services.matrix import matrix_rows
 from core.ui.components.figures import LEGEND
-from core.ui.components.grid import csv_of, tied_with_best
+from core.ui.components.grid import ROWS_AT_ONCE
 from tests.fakes.measured_run import write_run
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import OpenPage, cells, words
 
 
-def links(at: AppTest) -> list[tuple[str, str]]:
-    return [(link.proto.label.replace("\\", ""), link.proto.query_string.replace("~", "%7E")) for link in at.get("page_link")]
+def table(at: AppTest) -> pd.DataFrame:
+    """The table under the figure, as Markdown texts."""
+    return at.table[0].value
+
+
+def plain(at: AppTest) -> str:
+    """The table's words without escapes."""
+    return re.sub(r"\\(.)", r"\1", cells(table(at)))
 
 
 def test_reference_rows_are_shown_as_transcribed(open_page: OpenPage) -> None:
     at = open_page("matrix")
     assert not at.exception
-    assert "transcribed, not measured here" in words(at).replace("\\", "")
+    assert "transcribed, not measured here" in plain(at)
     assert any("first position" in caption.value for caption in at.caption)
     assert LEGEND in words(at)
 
@@ -33,20 +37,40 @@ def test_reference_rows_are_shown_as_transcribed(open_page: OpenPage) -> None:
 def test_every_cell_with_a_figure_is_reached_by_a_link(open_page: OpenPage, house: House) -> None:
     run_id = write_run(house, failed={3: "engine died"})
     at = open_page("matrix")
-    reached = {query for _, query in links(at)}
     ids = [cell["cell_id"] for row in matrix_rows(house) for cell in row["cells"].values() if cell["cell_id"]]
-    assert len(ids) == 15
-    assert {f"cell={cell_id.replace('~', '%7E')}" for cell_id in ids} <= reached
-    assert f"run={run_id}" in reached
-    assert any("26.3 1.18× ▲ 88%" in label for label, _ in links(at))
+    reached = set(re.findall(r"\]\(/receipt\?cell=([^)]+)\)", "\n".join(str(text) for text in table(at).to_numpy().ravel())))
+    assert len(ids) == 15 and reached == set(ids)
+    assert f"(/run?run={run_id})" in "\n".join(table(at)["from"])
+    assert "26.3 tok/s · 26.1–26.5 (3) · 1.18× ▲ · acceptance 88% of" in plain(at)
+    assert "✕ failed: engine died" in plain(at)
+    assert "n=1 pays; 0.97× at n=2: a step commits 2.5 tokens" in plain(at)
+    published = "n=1 pays; 0.85× at n=3: a step commits 3.3 tokens and costs 3.9 plain steps; n=2 loses: 0.97× at n=2"
+    assert published in plain(at), "every losing cell has its line"
 
 
 def test_filters_leave_only_what_fits_and_an_empty_view_offers_a_way_on(open_page: OpenPage, house: House) -> None:
     write_run(house)
-    at = open_page("matrix", provenance="measured")
-    assert "transcribed, not measured" not in words(at)
+    at = open_page("matrix", provenance="measured", c="1", workload=sorted(house.workloads)[0], age="7 days")
+    assert len(table(at)) == 1 and "transcribed, not measured" not in plain(at)
     at = open_page("matrix", provenance="imported")
     assert not at.exception and "No row fits these filters." in words(at)
+
+
+def test_an_unknown_value_in_the_address_is_ignored_and_said(open_page: OpenPage, house: House) -> None:
+    write_run(house)
+    at = open_page("matrix", build="b999 <b>", c="nonsense", model="made-dense")
+    said = re.sub(r"\\(.)", r"\1", words(at)).replace("\u2060", "")
+    assert not at.exception and "engine build “b999 <b>” and streams (c) “nonsense”, which no row has: ignored" in said
+    assert len(table(at)) == 1, "the known value of the same address holds"
+
+
+def test_a_long_matrix_comes_in_pages_and_the_address_names_the_page(open_page: OpenPage, house: House) -> None:
+    for number in range(ROWS_AT_ONCE + 2):
+        write_run(house, model=f"model {number:02}", rates={0: [10.0, 10.1, 10.2]})
+    first = open_page("matrix", provenance="measured")
+    assert len(table(first)) == ROWS_AT_ONCE and "Rows 1 to 25 of 27" in words(first)
+    second = open_page("matrix", provenance="measured", page="2")
+    assert len(table(second)) == 2 and not set(table(first).index) & set(table(second).index)
 
 
 def test_a_click_on_a_tile_opens_its_receipt(open_page: OpenPage) -> None:
@@ -58,23 +82,37 @@ def test_a_click_on_a_tile_opens_its_receipt(open_page: OpenPage) -> None:
 
 
 def test_the_figure_hides_no_losing_cell_and_escapes_names(open_page: OpenPage, house: House) -> None:
-    write_run(house, model="<b>evil</b>")
+    write_run(house, model="<b>evil</b>" + "x" * 300)
     figure = json.loads(open_page("matrix").get("plotly_chart")[0].proto.spec)
     texts = " ".join(figure["data"][1]["text"])
-    assert "0.85× ▼" in texts and "1.18× ▲" in texts
-    labels = " ".join(note["text"] for note in figure["layout"]["annotations"])
-    assert "&lt;b&gt;evil" in labels and "<b>evil" not in labels
+    assert "0.85× ▼" in texts and "1.18× ▲" in texts and "26.1–26.5 (3)" in texts
+    labels = " ".join(figure["data"][3]["text"])
+    assert "&lt;b&gt;evil" in labels and "<b>evil" not in labels and "no draft can win at n=3: it would need 101%" in labels
 
 
-def test_ties_share_the_best_and_the_smaller_n_wins(house: House) -> None:
-    write_run(house, rates={0: [50.0, 51, 52], 1: [90.0, 91, 92], 2: [91.5, 92.5, 93.5]})
-    row = matrix_rows(house, provenance="measured")[0]
-    assert tied_with_best(row) == ("1", {"1", "2"})
+def test_blanks_of_every_kind_look_different(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house, rates={0: [20.0, 20.1, 20.2], 1: [26.0, 0.0, 26.2], 2: [21.0, 21.1, 21.2]}, failed={3: "out of memory"})
+    for sample in house.store.cells.samples(run_id, n_max=2):
+        house.store.cells.exclude({"run_id": run_id, "seq": sample["seq"], "reason": "fan", "who": "Ada", "noted_at": sample["noted_at"]})
+    at = open_page("matrix", provenance="measured")
+    figure = json.loads(at.get("plotly_chart")[0].proto.spec)
+    signs = [re.search(r"<b>(.*?)</b>", text)[1] for text in figure["data"][1]["text"]]
+    assert signs == ["20.1", "⚠", "▨", "✕"]
+    assert figure["data"][6]["marker"]["pattern"]["shape"] == "/", "excluded ones are hatched"
+    assert "⚠ invalid: 0.0 tok/s is no speed" in plain(at) and "✕ failed: out of memory" in plain(at)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\tx", "\rx"])
-def test_the_file_runs_no_formula(house: House, text: str) -> None:
-    assert neutral(text) == f"'{text}" and neutral(-1.5) == -1.5
-    write_run(house, model=text)
-    rows = list(csv.DictReader(io.StringIO(csv_of(matrix_rows(house, provenance="measured")).decode())))
-    assert rows[0]["model"] == f"'{text}" and float(rows[1]["tok_s"]) == 26.3
+def test_the_law_is_drawn_as_an_observation_with_own_and_published_points_apart(open_page: OpenPage, house: House) -> None:
+    write_run(house)
+    at = open_page("matrix")
+    by_layers = json.loads(at.get("plotly_chart")[2].proto.spec)
+    forms = {trace["name"]: trace["marker"]["symbol"] for trace in by_layers["data"]}
+    assert forms["n_max 1, measured"] == "circle" and forms["n_max 1, transcribed"] == "square-open"
+    points = {
+        (x, round(y, 2))
+        for trace in by_layers["data"]
+        if "transcribed" in trace["name"]
+        for x, y in zip(trace["x"], trace["y"], strict=True)
+    }
+    assert points == {(0.0, 2.2), (24.0, 0.86), (14.0, 1.18), (14.0, 0.97), (14.0, 0.85), (10.0, 1.3), (10.0, 1.06)}
+    assert "observation" in words(at)

@@ -108,7 +108,7 @@ def test_a_quiet_box_passes_every_condition_and_its_worksheet_gate(house: House,
     stored = house.store.cells.telemetry(run_id)
     assert {row["seq"] for row in stored} == {row["seq"] for n in (0, 1) for row in repetitions_of(house, run_id, n, 1)}
     assert {(row["gpu"], row["used_mib"], row["throttle"]) for row in stored} == {(None, None, None)}
-    kept = house.store.cells.gates("other-rules")
+    kept = house.store.cells.gates("other-rules", [run_id])
     assert kept == {} and gates_of_run(house, run_id) == gates
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.domain.imported import cells_of, imported_cell, imported_price, missing_of, why_no_cells
+from core.domain.imported import cells_of, missing_of, why_no_cells
+from core.domain.imported_row import imported_cell, imported_price
 from core.domain.units import figures_of, unit_of
 from core.formats.reader import read
 
@@ -98,13 +99,34 @@ def test_a_lone_arm_is_off_only_where_nothing_points_to_drafts() -> None:
     assert [(one["n_max"], one["workload"], one["accept_share"]) for one in pair] == [(0, "code", None), (None, "code", 0.8)]
 
 
-@pytest.mark.parametrize("rate", [float("nan"), float("inf"), -1.0, 0.0, 1e300, "12", None, True])
-def test_no_cell_without_a_rate_that_can_be(rate: Any) -> None:
+@pytest.mark.parametrize("rate", ["12", None, True])
+def test_no_cell_without_a_rate(rate: Any) -> None:
     assert cells_of("speculative_tool", {"base_tps": rate, "tps": rate, "n_draft": 3}) == []
 
 
+@pytest.mark.parametrize("rate", [0.0, -1.0, 1e300, float("nan"), float("inf")])
+def test_a_rate_that_cannot_be_is_shown_as_invalid_with_its_file(rate: float) -> None:
+    base, spec = cells_of("speculative_tool", {"base_tps": 10.0, "tps": rate, "n_draft": 3, "drafted": 90})
+    place = {"sha256": "ab" * 32, "position": 1, "file": "broken.log"}
+    shown = imported_cell({**spec, **place}, base)
+    assert [shown[key] for key in ("status", "tok_s", "speedup", "verdict", "price")] == ["invalid", None, None, None, None]
+    assert "is no speed" in shown["why"] and "file broken.log" in shown["why"] and shown["cell_id"]
+    good = imported_cell({**base, **place}, None)
+    assert (good["status"], good["tok_s"]) == ("ok", 10.0), "the other cells of the file stand"
+    assert imported_price({**base, "n_max": 3}, spec) is None, "nothing is compared with it"
+
+
+@pytest.mark.parametrize(("share", "words"), [(1.3, "130%"), (-0.2, "-20%"), (float("nan"), "nan")])
+def test_an_acceptance_that_cannot_be_is_invalid_and_the_rate_beside_it_stands(share: float, words: str) -> None:
+    base, spec = cells_of("speculative_tool", {"base_tps": 10.0, "tps": 12.0, "n_draft": 3, "drafted": 90, "accept_share": share, "a": 2.0})
+    shown = imported_cell({**spec, "sha256": "ab" * 32, "position": 1, "file": "broken.log"}, base)
+    assert (shown["status"], shown["tok_s"], shown["accept_share"], shown["accept_status"]) == ("ok", 12.0, None, "invalid")
+    assert words in shown["faults"][0] and "broken.log" in shown["faults"][0] and round(shown["speedup"], 2) == 1.2
+    assert shown["price"]["a"] is None, "nothing is worked out from it"
+
+
 def test_figures_beyond_belief_stay_unknown() -> None:
-    (one,) = cells_of("speculative_tool", {"tps": 12.0, "n_draft": 10**9, "accept_share": 7.0, "a": float("nan"), "drafted": -3})
+    (one,) = cells_of("speculative_tool", {"tps": 12.0, "n_draft": 10**9, "a": float("nan"), "drafted": -3})
     assert (one["n_max"], one["accept_share"], one["accept_denominator"], one["a"]) == (None, None, None, None)
 
 

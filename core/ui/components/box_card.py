@@ -13,6 +13,7 @@ from core.services.house import House
 from core.ui.components.errand import errand
 from core.ui.components.figures import ago, literal, size
 from core.ui.components.links import run_link
+from core.ui.components.suite_panel import suite_panel
 from core.ui.context import services
 from core.ui.problem import show_stored
 
@@ -37,6 +38,7 @@ def box_card(house: House, row: dict[str, Any]) -> None:
         if errand(job, "Asking the box what it has …") == "failed":
             services().jobs.problem(job)  # what a person can act on is stored as a check; anything else is a defect and is raised here
         _check(house, box, check)
+        suite_panel(house, box)
 
 
 def _stands(row: dict[str, Any]) -> str:

@@ -6,7 +6,9 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-NOT_RUN, NOT_APPLICABLE, NOT_RECORDED, FAILED, EXCLUDED, STALE, INVALID = "·", "n/a", "—?", "✕", "▨", "◷", "⊘"
+from core.domain.matrix import SHOWN
+
+NOT_RUN, NOT_APPLICABLE, NOT_RECORDED, FAILED, EXCLUDED, STALE, INVALID = "·", "n/a", "—?", "✕", "▨", "◷", "⚠"
 BLANKS = {
     "not_run": NOT_RUN,
     "not_applicable": NOT_APPLICABLE,
@@ -20,8 +22,8 @@ BLANK_WORDS = {name: name.replace("_", " ") for name in BLANKS}
 SIGNS = {"wins": "▲", "loses": "▼", "no-difference": "="}
 VERDICTS = {"wins": "WINS", "loses": "LOSES", "no-difference": "NO DIFFERENCE"}
 LEGEND = (
-    f"▲ wins · ▼ loses · = no difference shown · {NOT_RUN} not run · {NOT_RECORDED} not recorded · {FAILED} failed · {EXCLUDED} excluded"
-    f" · {INVALID} not usable"
+    f"▲ wins · ▼ loses · = no difference shown · {NOT_RUN} not run · {NOT_APPLICABLE} not applicable · {NOT_RECORDED} not recorded"
+    f" · {FAILED} failed · {EXCLUDED} excluded · {STALE} stale · {INVALID} invalid"
 )
 
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^&=\"':/@%;,?])")
@@ -123,7 +125,7 @@ def ago(moment: datetime | None, now: datetime | None = None) -> str:
 
 def cell_lines(cell: dict[str, Any]) -> tuple[str, str, str]:
     """A matrix cell in three lines: tok/s (or its blank), speed-up with sign, acceptance with denominator."""
-    if cell["status"] != "ok" or cell["tok_s"] is None:
+    if cell["status"] not in SHOWN or cell["tok_s"] is None:
         return blank(cell["status"]), "", ""
     if cell["speedup"] is None:
         return rate(cell["tok_s"]), "", share(cell["accept_share"]) if cell["accept_share"] is not None else ""
@@ -132,13 +134,17 @@ def cell_lines(cell: dict[str, Any]) -> tuple[str, str, str]:
 
 def cell_words(cell: dict[str, Any]) -> str:
     """The same in one line with every word spelled out, for tables, hover texts and screen readers."""
-    if cell["status"] != "ok" or cell["tok_s"] is None:
+    if cell["status"] not in SHOWN or cell["tok_s"] is None:
         reason = f": {cell['why']}" if cell["why"] else ""
         return f"{blank(cell['status'])} {BLANK_WORDS.get(cell['status'], 'not recorded')}{reason}"
     words = [f"{rate(cell['tok_s'])} tok/s"]
+    if cell["tok_s_min"] is not None and cell["n"]:
+        words.append(rate_range(cell["tok_s_min"], cell["tok_s_max"], cell["n"]))
     if cell["speedup"] is not None:
         accepted = share(cell["accept_share"], cell["accept_denominator"]) if cell["accept_share"] is not None else "—? not recorded"
         words += [f"{speedup(cell['speedup'])} {sign(cell['verdict'])}".strip(), f"acceptance {accepted}"]
     elif cell["accept_share"] is not None:
         words += [f"acceptance {share(cell['accept_share'], cell['accept_denominator'])}", "no baseline beside it"]
+    if cell["status"] == "stale":
+        words.append(f"{STALE} stale")
     return " · ".join(words)

@@ -1,9 +1,7 @@
-"""The matrix on the screen: rows of the service turned into tiles, links, a table and a file. Which tiles tie is decided here."""
+"""The matrix on the screen: rows of the service turned into tiles and into a real table whose figures are links."""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from typing import Any
 
@@ -11,17 +9,17 @@ import pandas as pd
 import streamlit as st
 
 from core.charts.matrix import Band, Tile, matrix_figure
-from core.domain.matrix import COLUMNS
-from core.domain.spreadsheet import neutral
-from core.domain.stats import MIN_GAIN
-from core.ui.components.figures import blank, cell_lines, cell_words, literal, sign, speedup
-from core.ui.components.links import go, receipt_link, run_link
+from core.domain.matrix import COLUMNS, losing_why, not_run
+from core.ui.components.figures import STALE, cell_lines, cell_words, literal, rate_range, sign, speedup
+from core.ui.components.links import go, receipt_url, run_url
 from core.ui.components.theme import is_dark
 from core.ui.state import CELL
 
 Row = dict[str, Any]
 SUPERSCRIPTS = "¹²³⁴⁵⁶⁷⁸⁹"
 ROWS_AT_ONCE = 25
+WIDEST_PX = 4000  # a fixed width above any screen: the table fills its place, scrolls sideways, and its first column stays
+_HEADER_CHARS = 130
 
 
 def denominator(text: str | None) -> str:
@@ -63,41 +61,37 @@ def row_below(row: Row) -> str:
     return " · ".join(str(part) for part in known if part)
 
 
-def tied_with_best(row: Row) -> tuple[str | None, set[str]]:
-    """The row's best column (the smaller n_max wins a tie, off included) and all columns that cannot be told from the fastest."""
-    good = {name: cell for name, cell in row["cells"].items() if cell["status"] == "ok" and cell["tok_s"]}
-    if len(good) < 2:
-        return None, set()
-    fastest = max(good.values(), key=lambda cell: cell["tok_s"])
-    tied = {name for name, cell in good.items() if _is_close(cell, fastest)}
-    return min(tied, key=lambda name: 0 if name == "off" else int(name)), tied
+def stale_words(row: Row) -> str:
+    """“◷ stale: …”, empty where nothing is newer."""
+    return f"{STALE} stale: {'; '.join(row['stale'])}" if row["stale"] else ""
 
 
-def _is_close(cell: Row, fastest: Row) -> bool:
-    if cell["tok_s"] * (1.0 + MIN_GAIN) > fastest["tok_s"]:
-        return True
-    return None not in (cell["tok_s_max"], fastest["tok_s_min"]) and cell["tok_s_max"] >= fastest["tok_s_min"]
+def _short(text: str, limit: int = _HEADER_CHARS) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def bands_of(rows: list[Row], columns: tuple[str, ...]) -> list[Band]:
     """Rows as bands of tiles."""
-    return [_band(row, columns, footnotes(rows)) for row in rows]
+    notes = footnotes(rows)
+    return [_band(row, columns, notes) for row in rows]
 
 
 def _band(row: Row, columns: tuple[str, ...], notes: dict[str, str]) -> Band:
-    best, tied = tied_with_best(row)
+    tied = set(row["tied"])
     speculative = [row["cells"][name] for name in tied if name != "off"]
     shared = max((cell["speedup"] for cell in speculative if cell["speedup"]), default=None)
     tiles = {}
     for name in columns:
-        cell = row["cells"].get(
-            name, {"status": "not_run", "cell_id": None, "speedup": None, "tok_s": None, "why": "", "accept_share": None}
-        )
+        cell = row["cells"].get(name) or not_run()
         shade = cell["speedup"] and (shared if name in tied and "off" not in tied else cell["speedup"])
-        shade = shade if cell["status"] == "ok" else None
-        hover = f"{column_title(name)}: {cell_words(cell)}"
-        tiles[name] = Tile(cell_lines(cell)[0], cell_small(cell, notes), hover, cell["cell_id"], shade, is_best=name == best)
-    return Band(row_title(row), row_below(row), tiles)
+        shade = None if cell["status"] == "invalid" else shade
+        hover = f"{column_title(name)}: {cell_words(cell)}" + (f" · {_short(cell['why'])}" if cell["verdict"] == "loses" else "")
+        tiles[name] = Tile(
+            cell_lines(cell)[0], _small_lines(cell, notes), _short(hover, 240), cell["cell_id"], shade,
+            is_best=name == row["best"], is_hatched=cell["status"] == "excluded",
+        )  # fmt: skip
+    below = " · ".join(part for part in (row_below(row), stale_words(row)) if part)
+    return Band(_short(row_title(row), 100), (_short(below), _short(row["why"])), tiles)
 
 
 def column_title(name: str) -> str:
@@ -106,17 +100,23 @@ def column_title(name: str) -> str:
 
 
 def cell_small(cell: Row, notes: dict[str, str]) -> str:
-    """Second line of a cell: speed-up with its sign, acceptance with its footnote."""
+    """Second line of a cell: speed-up with its sign, acceptance with its footnote, the clock of a stale one."""
     _, gain, accepted = cell_lines(cell)
     mark = notes.get(denominator(cell.get("accept_denominator")), "")
-    return " ".join(part for part in (gain, f"{accepted}{mark}") if part).strip()
+    clock = STALE if cell["status"] == "stale" else ""
+    return " ".join(part for part in (gain, f"{accepted}{mark}", clock) if part).strip()
+
+
+def _small_lines(cell: Row, notes: dict[str, str]) -> tuple[str, ...]:
+    spread = rate_range(cell["tok_s_min"], cell["tok_s_max"], cell["n"]) if cell["tok_s"] and cell["tok_s_min"] is not None else ""
+    return tuple(line for line in (cell_small(cell, notes), spread) if line)
 
 
 def draw_matrix(rows: list[Row], *, key: str) -> None:
     """The figure; a click on a tile opens its receipt."""
     columns = columns_of(rows)
     figure = matrix_figure(bands_of(rows, columns), columns, dark=is_dark())
-    spoken = f"Matrix of {len(rows)} rows by n_max; the same cells stand as links below."
+    spoken = f"Matrix of {len(rows)} rows by n_max; the same cells stand in the table below, each a link."
     event = st.plotly_chart(figure, key=key, on_select="rerun", selection_mode="points", config={"displayModeBar": False}, alt=spoken)
     points = event["selection"]["points"] if event else []
     cell_id = points[0].get("customdata", [None])[0] if points else None
@@ -130,73 +130,46 @@ def draw_footnotes(rows: list[Row], legend: str) -> None:
     st.caption(f"{literal(notes)}  \n{legend}" if notes else legend)
 
 
-def draw_links(rows: list[Row]) -> None:
-    """Every cell as a link in words, row by row: what the keyboard and a screen reader get."""
-    notes = footnotes(rows)
-    for place, row in enumerate(rows):
-        with st.container(border=True, key=f"row-{place}", gap="xxsmall"):
-            st.markdown(f"**{literal(row_title(row))}** :small[:gray[{literal(row_below(row))}]]")
-            with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
-                for name, cell in row["cells"].items():
-                    if cell["cell_id"]:
-                        text = f"{column_title(name)}: {cell_lines(cell)[0]} {cell_small(cell, notes)}".strip()
-                        receipt_link(cell["cell_id"], text, help=f"{cell_words(cell)}. Opens the receipt.")
-                if row["run_id"]:
-                    run_link(row["run_id"], "run ↗", help="the run these figures come from")
-            st.caption(literal(f"{row['why']}{_not_run_words(row)}"))
-
-
-def _not_run_words(row: Row) -> str:
-    blanks = [column_title(name) for name, cell in row["cells"].items() if cell["status"] == "not_run"]
-    what = "not in the file" if row["provenance"] == "imported" else "not run"
-    return f" — {what}: {', '.join(blanks)}" if blanks else ""
+def draw_table(rows: list[Row]) -> None:
+    """Every cell in words, as a real table: what the keyboard, a screen reader and the clipboard get. Figures link to receipts."""
+    st.table(table_of(rows), width=WIDEST_PX)
 
 
 def table_of(rows: list[Row]) -> pd.DataFrame:
-    """The same figures as a table of texts: one line per row, one column per n_max."""
+    """One line a row, one column an n_max, as Markdown in which only the links are Markdown."""
     columns = columns_of(rows)
-    return pd.DataFrame(
-        [
-            {
-                "row": neutral(row_title(row)),
-                **{column_title(name): cell_words(row["cells"][name]) if name in row["cells"] else blank("not_run") for name in columns},
-                "why": row["why"],
-                "from": neutral(row_below(row)),
-            }
-            for row in rows
-        ]
-    )
+    lines = [
+        {
+            **{column_title(name): _linked(row["cells"].get(name) or not_run()) for name in columns},
+            "why": literal(_why(row)),
+            "from": _linked_run(row),
+        }
+        for row in rows
+    ]
+    return pd.DataFrame(lines, index=pd.Index([literal(row_title(row)) for row in rows], name="row"))
 
 
-def csv_of(rows: list[Row]) -> bytes:
-    """One line per cell, figures as numbers, texts with spreadsheet formulas put out of action."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    key = ("model", "box", "build", "context", "workload", "c", "provenance", "run_id")
-    value = (
-        "status",
-        "tok_s",
-        "tok_s_min",
-        "tok_s_max",
-        "n",
-        "speedup",
-        "accept_share",
-        "accept_denominator",
-        "verdict",
-        "source",
-        "cell_id",
-        "why",
-    )
-    writer.writerow([*key, "spill", "n_max", *value])
-    for row in rows:
-        for name, cell in row["cells"].items():
-            writer.writerow([neutral(part) for part in (*(row[k] for k in key), row["spill"]["label"], name, *(cell[v] for v in value))])
-    return out.getvalue().encode("utf-8")
+def _linked(cell: Row) -> str:
+    words = literal(cell_words(cell))
+    return f"[{words}]({receipt_url(cell['cell_id'])})" if cell["cell_id"] else words
+
+
+def _linked_run(row: Row) -> str:
+    words = " · ".join(part for part in (row_below(row), stale_words(row)) if part)
+    return f"[{literal(words)}]({run_url(row['run_id'])})" if row["run_id"] else literal(words)
+
+
+def _why(row: Row) -> str:
+    """The row's sentence, and one line for every further cell that loses."""
+    more = [f"n={name} loses: {why}" for name, why in losing_why(row["cells"]).items() if why not in row["why"]]
+    blanks = [column_title(name) for name, cell in row["cells"].items() if cell["status"] == "not_run"]
+    what = "not in the file" if row["provenance"] == "imported" else "not run"
+    return "; ".join([row["why"], *more, *([f"{what}: {', '.join(blanks)}"] if blanks else [])])
 
 
 def best_words(row: Row) -> tuple[str, str | None]:
     """A row's best in a few words with the id of its cell: “26.3 tok/s · 1.18× ▲ at n_max 1”."""
-    best, _ = tied_with_best(row)
+    best = row["best"]
     if best is None:
         return "nothing to compare yet", None
     cell = row["cells"][best]

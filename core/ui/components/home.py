@@ -11,7 +11,8 @@ from core.domain.run import ACTIVE, FAILED, LOST, short
 from core.services.boxes import list_boxes
 from core.services.decisions import list_decisions
 from core.services.house import House
-from core.services.matrix import matrix_rows
+from core.services.matrix import fitting, rows_of
+from core.services.matrix_heads import all_heads
 from core.services.runs import list_runs
 from core.services.worksheets import show_worksheet
 from core.ui.components.figures import ago, literal, when
@@ -93,8 +94,8 @@ def last_decisions(house: House) -> None:
 
 def small_matrix(house: House) -> None:
     """Best cell of each row, as a link."""
-    rows = matrix_rows(house)
-    for row in rows[:ROWS_SHOWN]:
+    heads = fitting(house, all_heads(house))
+    for row in rows_of(house, heads[:ROWS_SHOWN]):
         words, cell_id = best_words(row)
         with st.container(gap="xxsmall"):
             st.caption(literal(f"{row_title(row)} · {'✎ transcribed' if row['provenance'] == 'transcribed' else row['provenance']}"))
@@ -102,7 +103,7 @@ def small_matrix(house: House) -> None:
                 receipt_link(cell_id, words)
             else:
                 st.text(words)
-    page_link("matrix", f"The whole matrix ({len(rows)} rows)")
+    page_link("matrix", f"The whole matrix ({len(heads)} rows)")
 
 
 def boxes_state(house: House) -> None:

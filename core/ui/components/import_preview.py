@@ -10,10 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from core.domain.imported import missing_of
+from core.domain.spreadsheet import neutral
 from core.services.house import House
 from core.services.imports import FILES_AT_ONCE, KINDS, LIMIT, Preview, list_imports, preview, raw_import
 from core.ui.components.figures import NOT_RECORDED, literal, plain, rate, rate_range, share, size, when
-from core.ui.components.grid import neutral
 from core.ui.components.links import page_link
 from core.ui.problem import shown
 

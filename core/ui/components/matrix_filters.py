@@ -7,31 +7,55 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from core.services.matrix import PROVENANCES
+from core.domain.matrix_filter import PROVENANCES, SORTS
+from core.ui.components.figures import literal
 from core.ui.components.links import url
 from core.ui.state import PUBLISHED, PUBLISHED_DRAFT, PUBLISHED_PLACEMENT
 
 ALL = "all"
-FILTERS = ("model", "box", "workload", "c", "provenance")
+FILTERS = {
+    "model": "model", "build": "engine build", "box": "box", "workload": "workload", "context": "context", "c": "streams (c)",
+    "provenance": "provenance", "age": "age",
+}  # fmt: skip
+SORT = "sort"
+AGES = {"7 days": 7, "30 days": 30, "90 days": 90, "365 days": 365}
+_WIDTH_PX = 148  # five beside each other on a laptop, two on a phone
+_FIELDS = {"c": "concurrency", "age": "age_days"}
 
 
-def choose(rows: list[dict[str, Any]]) -> dict[str, str]:
-    """One select box per filter; offers what the rows hold. An unknown value in a link falls back to `all`."""
-    chosen = {}
-    for column, name in zip(st.columns(len(FILTERS)), FILTERS, strict=True):
-        known = list(PROVENANCES) if name == "provenance" else sorted({str(row[name]) for row in rows if row[name] is not None})
-        chosen[name] = column.selectbox(name, [ALL, *known], key=name, bind="query-params")
+def choose(known: dict[str, list[Any]], names: tuple[str, ...] = tuple(FILTERS)) -> dict[str, str]:
+    """One select box per filter; offers what the rows hold. A value that nothing has is ignored, and said so."""
+    chosen, ignored = {}, []
+    with st.container(horizontal=True):
+        for name in names:
+            options = [ALL, *_options(name, known)]
+            asked = None if name in st.session_state else st.query_params.get(name)
+            ignored += [f"{FILTERS[name]} “{asked}”"] if asked is not None and asked not in options else []
+            chosen[name] = st.selectbox(FILTERS[name], options, key=name, bind="query-params", width=_WIDTH_PX)
+    if ignored:
+        st.caption(literal(f"The address asks for {' and '.join(ignored)}, which no row has: ignored."))
     return chosen
 
 
-def matching(rows: list[dict[str, Any]], chosen: dict[str, str]) -> list[dict[str, Any]]:
-    """The rows that fit; a row that does not say (a published one has no box) fits only `all`."""
-    return [row for row in rows if all(value in (ALL, str(row[name])) for name, value in chosen.items())]
+def _options(name: str, known: dict[str, list[Any]]) -> list[str]:
+    if name == "provenance":
+        return list(PROVENANCES)
+    return list(AGES) if name == "age" else [str(value) for value in known[name]]
 
 
-def link_to_this(chosen: dict[str, str]) -> str:
+def choose_sort() -> str:
+    """How rows stand within a model."""
+    return str(st.selectbox("sort", SORTS, key=SORT, bind="query-params", width=200))
+
+
+def wanted(chosen: dict[str, str]) -> dict[str, Any]:
+    """What the service is asked for."""
+    return {_FIELDS.get(name, name): AGES.get(value, value) for name, value in chosen.items() if value != ALL}
+
+
+def link_to_this(chosen: dict[str, str], sort: str) -> str:
     """The address of this very view, the switch and its own filters included."""
-    query = {name: value for name, value in chosen.items() if value != ALL}
+    query = {name: value for name, value in chosen.items() if value != ALL} | ({SORT: sort} if sort != SORTS[0] else {})
     if st.session_state.get(PUBLISHED):
         names = (PUBLISHED_PLACEMENT, PUBLISHED_DRAFT)  # drawn further down: on the first run only the address knows them
         own = {name: st.session_state.get(name) or st.query_params.get(name, ALL) for name in names}

@@ -1,4 +1,4 @@
-"""The three small charts below the matrix, as series of the rows shown."""
+"""The small charts below the matrix: what the rows on the page say about spill, acceptance and the cost of a step."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 import streamlit as st
 
 from core.charts.lines import Series, line_figure
+from core.charts.spill import Point, spill_figure
 from core.charts.steps import StepLine, steps_figure
+from core.domain.matrix import SHOWN
 from core.services.explain import points_of
-from core.services.house import House
 from core.ui.components.figures import cell_words
 from core.ui.components.grid import denominator, row_title
 from core.ui.components.receipt_curves import spoken as step_words
@@ -18,23 +19,34 @@ from core.ui.components.theme import is_dark
 
 Row = dict[str, Any]
 LINES_AT_ONCE = 8  # more cannot be told apart
+_NOTHING = "Nothing to draw yet: a row needs a baseline and one n_max."
+OBSERVATION = (
+    "An observation on these rows, not a law of nature: other boxes, builds and models may differ. ● measured here · ◆ imported ·"
+    " □ transcribed from what others published. Below the dotted line speculation loses."
+)
 
 
-def draw_lines(house: House, rows: list[Row]) -> None:
-    """Speed-up against spill · acceptance against n · step cost against n, for the first rows shown."""
-    few = rows[:LINES_AT_ONCE]
-    spill, accept, cost = st.tabs(["Speed-up against spill", "Acceptance against n_max", "Step cost against n_max"])
+def draw_lines(rows: list[Row]) -> None:
+    """Speed-up against spill · acceptance against n · step cost against n, for the rows shown."""
+    names = ["Speed-up against spill", "Acceptance against n_max", "Step cost against n_max"]
+    spill, accept, cost = st.tabs(names, key="curves", bind="query-params")
     with spill:
-        _draw(speedup_by_spill(rows), "layers on the host", "speed-up ×", key="lines-spill", even=1.0)
-        st.caption("Only rows whose spill is known in layers. Below the dotted line speculation loses.")
+        if spill.open:
+            _draw_spill(rows)
     with accept:
-        _draw(accept_by_n(few), "n_max", "accepted share", key="lines-accept", percent=True)
-        denominators = {denominator(c["accept_denominator"]) for row in few for c in row["cells"].values() if c["accept_denominator"]}
-        st.caption(
-            "A share falls with n_max by arithmetic: never rank n_max by it. Denominators here: " + "; ".join(sorted(denominators)) + "."
-        )
+        if accept.open:
+            _draw_accept(rows)
     with cost:
-        draw_costs(rows)
+        if cost.open:
+            draw_costs(rows)
+
+
+def _draw_accept(rows: list[Row]) -> None:
+    series = accept_by_n(rows)
+    _draw(series, "accepted share", key="lines-accept", percent=True)
+    found = {denominator(c["accept_denominator"]) for row in rows for _, c in steps(row) if c["accept_denominator"]}
+    few = f" The first {LINES_AT_ONCE} rows with acceptance." if len(series) == LINES_AT_ONCE else ""
+    st.caption(f"A share falls with n_max by arithmetic: never rank n_max by it.{few} Denominators here: {'; '.join(sorted(found))}.")
 
 
 def draw_costs(rows: list[Row]) -> None:
@@ -48,38 +60,54 @@ def draw_costs(rows: list[Row]) -> None:
     st.caption("What one speculative step costs, counted in plain steps, and what one draft token more adds: the slope.")
 
 
-def _draw(series: list[Series], x_title: str, y_title: str, *, key: str, even: float | None = None, percent: bool = False) -> None:
-    if not series:
-        st.text("Nothing to draw yet: a row needs a baseline and one n_max.")
+def _draw_spill(rows: list[Row]) -> None:
+    by_share, by_layers = spill_points(rows, "host_share"), spill_points(rows, "layers")
+    if not (by_share or by_layers):
+        st.text(_NOTHING)
         return
-    figure = line_figure(series, x_title=x_title, y_title=y_title, dark=is_dark(), even=even, percent=percent)
-    st.plotly_chart(figure, key=key, config={"displayModeBar": False}, alt=f"{y_title} against {x_title}")
+    left, right = st.columns(2)
+    for place, points, title, percent in ((left, by_share, "share of the weights on the host", True), (right, by_layers, _LAYERS, False)):
+        with place:
+            if points:
+                figure = spill_figure(points, x_title=title, dark=is_dark(), percent=percent)
+                st.plotly_chart(figure, key=f"lines-spill-{percent}", config={"displayModeBar": False}, alt=f"speed-up against {title}")
+            else:
+                st.text(f"No row on this page knows its {title}.")
+    st.caption(OBSERVATION)
 
 
-def _steps(row: Row) -> list[tuple[int, Row]]:
-    return [(int(name), cell) for name, cell in row["cells"].items() if name != "off" and cell["status"] == "ok" and cell["tok_s"]]
+_LAYERS = "layers whose weights are on the host"
 
 
-def speedup_by_spill(rows: list[Row]) -> list[Series]:
-    """One line per model and n_max over its spills; measured, imported and transcribed points never share a line."""
-    found: dict[str, list[tuple[float, float, str]]] = {}
+def spill_points(rows: list[Row], key: str) -> list[Point]:
+    """One point a cell with a speed-up, of rows that know their spill by `key`: "host_share" or "layers"; zero spill is 0 by both."""
+    points = []
     for row in rows:
-        for n, cell in _steps(row):
-            if row["spill"]["layers"] is not None and cell["speedup"]:
-                note = f"{row_title(row)}, n_max {n}: {cell_words(cell)}"
-                origin = "" if row["provenance"] == "measured" else f", {row['provenance']}"
-                found.setdefault(f"{row['model'] or 'model not recorded'}, n_max {n}{origin}", []).append(
-                    (row["spill"]["layers"], cell["speedup"], note)
-                )
-    lines = list(found.items())[:LINES_AT_ONCE]
-    return [Series(name, *map(list, zip(*sorted(points), strict=True))) for name, points in lines]
+        spill = 0.0 if row["spill"]["state"] == "resident" else row["spill"][key]
+        for n_max, cell in steps(row) if spill is not None else []:
+            if cell["speedup"]:
+                note = f"{row_title(row)}, n_max {n_max}: {cell_words(cell)}"
+                points.append(Point(float(spill), cell["speedup"], n_max, row["provenance"], note))
+    return points
+
+
+def _draw(series: list[Series], y_title: str, *, key: str, even: float | None = None, percent: bool = False) -> None:
+    if not series:
+        st.text(_NOTHING)
+        return
+    figure = line_figure(series, x_title="n_max", y_title=y_title, dark=is_dark(), even=even, percent=percent)
+    st.plotly_chart(figure, key=key, config={"displayModeBar": False}, alt=f"{y_title} against n_max")
+
+
+def steps(row: Row) -> list[tuple[int, Row]]:
+    """A row's speculative cells that hold a figure, by n_max."""
+    return [(int(name), cell) for name, cell in row["cells"].items() if name != "off" and cell["status"] in SHOWN and cell["tok_s"]]
 
 
 def accept_by_n(rows: list[Row]) -> list[Series]:
-    """One line per row."""
-    return [
-        _series(row, [(n, cell["accept_share"], cell_words(cell)) for n, cell in _steps(row)]) for row in rows if _has(row, "accept_share")
-    ]
+    """One line a row, for the first rows that have acceptance."""
+    found = [(row, [(n, cell["accept_share"], cell_words(cell)) for n, cell in steps(row)]) for row in rows]
+    return [_series(row, points) for row, points in found if any(y is not None for _, y, _ in points)][:LINES_AT_ONCE]
 
 
 def cost_lines(rows: list[Row]) -> list[StepLine]:
@@ -90,10 +118,6 @@ def cost_lines(rows: list[Row]) -> list[StepLine]:
         line = step_line(row_title(row), points_of(priced), next((cell["price"]["h_ms"] for cell in priced.values()), 1.0))
         found += [line] if line else []
     return found
-
-
-def _has(row: Row, key: str) -> bool:
-    return any(cell[key] is not None for _, cell in _steps(row))
 
 
 def _series(row: Row, points: list[tuple[int, Any, str]]) -> Series:

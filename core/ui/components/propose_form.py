@@ -11,7 +11,9 @@ from core.domain.templates import template
 from core.services.boxes import model_names
 from core.services.house import House
 from core.services.worksheets import new_worksheet_id
+from core.ui.components import measure_form
 from core.ui.components.links import page_link
+from core.ui.components.measure_form import carried, measure_fields, noise_before, recipe_start
 from core.ui.components.propose_start import start_from
 
 LABELS = {
@@ -24,6 +26,7 @@ LABELS = {
     "n_max": "Longest draft n_max",
     "repetitions": "Repetitions",
     "by": "Your name (in the menu)",
+    **measure_form.LABELS,
 }
 _NUMBERS = {
     "production_c": ("propose-concurrency", 1, "Streams at once in production, 1 to 64."),
@@ -36,6 +39,7 @@ _AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"
 def propose_form(house: House) -> tuple[str, dict[str, Any]]:
     """Draws the fields; returns the id minted for the coming worksheet and what stands in the fields."""
     start = start_from(house)
+    recipe_start(house)
     top, left, right = st.container(), *st.columns(2)
     boxes = {box.box_id: box for box in house.store.boxes.all()}
     with left:
@@ -50,8 +54,12 @@ def propose_form(house: House) -> tuple[str, dict[str, Any]]:
     _follow_model(model, start["change"])
     with top:
         title = st.text_input(LABELS["title"], key="propose-title")
+    with st.expander("How it is measured", key="propose-how"):
+        how = measure_fields(house, box)
     values = {
         **start,
+        **carried(),
+        **how,
         "title": title,
         "box_id": box.box_id,
         "engine_id": engine or "",
@@ -59,6 +67,7 @@ def propose_form(house: House) -> tuple[str, dict[str, Any]]:
         "workload_id": workload,
         **numbers,
     }
+    noise_before(house, values)
     return st.session_state.setdefault(_NEW_ID, new_worksheet_id()), values
 
 

@@ -18,7 +18,9 @@ from core.ui.state import FROM
 
 _LAST = "propose-started-from"
 FIELDS = {"box_id": "propose-box", "engine_id": "propose-engine", "model": "propose-model", "workload_id": "propose-workload",
-          "production_c": "propose-concurrency", "n_max": "propose-n-max", "repetitions": "propose-repetitions"}  # fmt: skip
+          "production_c": "propose-concurrency", "n_max": "propose-n-max", "repetitions": "propose-repetitions",
+          "order": "propose-order", "budget_min": "propose-budget", "forced": "propose-forced", "suites": "propose-suites",
+          "suite_runs": "propose-suite-runs"}  # fmt: skip
 
 
 def start_from(house: House) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def start_from(house: House) -> dict[str, Any]:
 
 
 def _unseen(earlier: dict[str, Any] | None) -> dict[str, Any]:
-    """What the earlier plan says beyond the form's fields: placement, order, suites, recipe."""
+    """What the earlier plan says beyond the form's fields: placement, recipe."""
     body = earlier["body"] if earlier else {}
     return {name: body[name] for name in Proposal.model_fields if name in body and name not in (*FIELDS, "title")}
 
@@ -64,7 +66,7 @@ def _fill(house: House, earlier: dict[str, Any] | None, change: str) -> None:
     st.session_state[_LAST] = start
     if earlier and is_new_origin:
         for name, key in FIELDS.items():
-            if _is_offered(house, earlier["body"], name):
+            if name in earlier["body"] and _is_offered(house, earlier["body"], name):
                 st.session_state[key] = earlier["body"][name]
     elif template(change).n_max is not None:
         st.session_state[FIELDS["n_max"]] = template(change).n_max
@@ -76,4 +78,6 @@ def _is_offered(house: House, body: dict[str, Any], name: str) -> bool:
     if name in ("box_id", "engine_id", "model"):
         names = {"box_id": [body["box_id"]], "engine_id": [one.id for one in box.engines], "model": model_names(house, box)} if box else {}
         return body[name] in names.get(name, [])
+    if name == "suites":
+        return bool(box and all(box.suite(one) for one in body["suites"]))
     return name != "workload_id" or body[name] in house.workloads

@@ -8,10 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from core.domain.published import CAVEAT
+from core.domain.spreadsheet import neutral
 from core.services.house import House
 from core.services.reference import published_elsewhere
 from core.ui.components.figures import NOT_RECORDED
-from core.ui.components.grid import neutral
 from core.ui.components.matrix_filters import ALL
 from core.ui.state import PUBLISHED, PUBLISHED_DRAFT, PUBLISHED_PLACEMENT
 

@@ -10,6 +10,7 @@ from core.services.house import House
 from core.services.runs import read_raw
 from core.ui.components.cell_list import cell_list
 from core.ui.components.figures import size
+from core.ui.components.run_extras import run_extras
 from core.ui.problem import shown
 
 _TAIL_LINES, _TAIL_CHARS = 15, 6000
@@ -26,6 +27,7 @@ def run_result(house: House, view: dict[str, Any]) -> None:
         cell_list(view["figures"], key="cells")
     elif not finished:
         st.info("This run measured nothing.")
+    run_extras(house, view)
     _logs(house, view)
 
 

@@ -12,6 +12,7 @@ from core.services.runs import show_run, start_run
 from core.services.worksheets import sweep_values
 from core.ui.components.field_problems import told
 from core.ui.components.links import run_link
+from core.ui.components.measure_form import noise_before
 from core.ui.components.person import person
 from core.ui.components.run_words import box_words, left_words, now_words, state_badge
 from core.ui.components.stage_list import stage_list
@@ -35,6 +36,7 @@ def sweep_panel(house: House, view: dict[str, Any]) -> None:
 
 
 def _button(house: House, view: dict[str, Any]) -> None:
+    noise_before(house, view["worksheet"]["body"])
     with st.container(key="run-sweep"):
         sweep_button(house, view, "Run sweep", "panel", is_first=True)
 

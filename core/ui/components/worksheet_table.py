@@ -63,6 +63,8 @@ def _value(field: str, value: dict[str, Any], asked: dict[str, Any] | None) -> N
         st.caption(f"missing: {filled_by(field, asked)}" if asked else "missing")
         return
     st.text(value["text"] if state == "ok" else f"{blank(state)} {'' if value['text'] == blank(state) else value['text']}".strip())
+    if value.get("cold"):
+        st.caption(f"cold: {value['cold']}")
     if value["cell_id"]:
         receipt_link(value["cell_id"], "receipt ↗")
     elif value["run_id"]:

@@ -1,0 +1,41 @@
+"""Who sits at this tab: by the sign-in where one is set up, else by the cookie of the local link. Asked anew at every run of a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.bootstrap import Services
+from core.domain.roles import NOBODY, Actor
+from core.services.identity import is_sign_in_over, local_actor, signed_in_actor
+from core.ui.state import PERSON
+
+
+def has_sign_in() -> bool:
+    """Whether [auth] is set up. No secrets file at all is an error to ask about, and means no."""
+    try:
+        return "auth" in st.secrets
+    except FileNotFoundError:
+        return False
+
+
+def claims() -> dict[str, Any]:
+    """What the identity provider said, signed; empty before signing in."""
+    return dict(st.user.to_dict()) if has_sign_in() and st.user.is_logged_in else {}
+
+
+def actor_at_this_tab(services: Services) -> Actor:
+    """The actor of this run; NOBODY where nothing proves one."""
+    if has_sign_in():
+        held = claims()
+        return signed_in_actor(services.house, held) if held else NOBODY
+    if services.door.holds(st.context.cookies.get(services.door.cookie_name, "")):
+        return local_actor(str(st.session_state.get(PERSON, "")))
+    return NOBODY
+
+
+def must_sign_in_again(services: Services) -> bool:
+    """Whether this browser is signed in, but for longer than twelve hours."""
+    held = claims()
+    return bool(held) and is_sign_in_over(services.house, held)

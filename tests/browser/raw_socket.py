@@ -1,0 +1,67 @@
+"""A client of the pages' socket that is no browser: it sends what it likes and keeps every byte that comes back."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.sync.client import connect
+
+QUIET_S = 1.5
+
+
+def answers(
+    port: int, *, page: str = "", query: str = "", headers: dict[str, str] | None = None, widgets: dict[str, object] | None = None
+) -> bytes | None:
+    """Everything the server says to one run of a page; None where the handshake was refused.
+
+    `headers` may replace Host and Origin; `widgets`: widget id → text or True, as a browser would send them.
+    """
+    given = dict(headers or {})
+    host = given.pop("Host", f"127.0.0.1:{port}")
+    try:
+        with connect(
+            f"ws://{host}/_stcore/stream",
+            sock=socket.create_connection(("127.0.0.1", port), timeout=10),
+            origin=given.pop("Origin", None),
+            subprotocols=["streamlit"],
+            additional_headers=given,
+            open_timeout=10,
+            max_size=None,
+        ) as stream:
+            stream.send(_rerun(page, query, widgets or {}))
+            return _until_quiet(stream)
+    except (InvalidHandshake, ConnectionClosed):
+        return None
+
+
+def _rerun(page: str, query: str, widgets: dict[str, object]) -> bytes:
+    message = BackMsg()
+    message.rerun_script.page_name = page
+    message.rerun_script.query_string = query
+    for name, value in widgets.items():
+        state = message.rerun_script.widget_states.widgets.add(id=name)
+        if value is True:
+            state.trigger_value = True
+        else:
+            state.string_value = str(value)
+    return message.SerializeToString()
+
+
+def _until_quiet(stream) -> bytes:
+    """Until the script has ended and nothing more comes."""
+    came, end = b"", time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            part = stream.recv(timeout=QUIET_S)
+        except TimeoutError:
+            break
+        came += part
+        message = ForwardMsg()
+        message.ParseFromString(part)
+        if message.WhichOneof("type") == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+            break
+    return came

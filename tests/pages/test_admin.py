@@ -1,0 +1,95 @@
+"""People, tokens and the audit log: empty, filled, and for somebody who may not."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.bootstrap import Services
+from core.domain.roles import NOBODY, Actor
+from core.services.people import set_person
+from core.services.tokens import list_tokens, make_token
+from core.ui import context
+from tests.pages.conftest import OpenPage, words
+
+KEY = "https://id.example 42"
+HTML = "<b>x</b>"
+
+
+def as_(monkeypatch: pytest.MonkeyPatch, role: str, name: str = "Vi") -> None:
+    """Whoever sits at the tab is a signed-in person of that role."""
+    actor = Actor("https://id.example v", name, role, "page", is_named=True) if role else NOBODY
+    monkeypatch.setattr(context, "actor_at_this_tab", lambda services: actor)
+
+
+def test_people_are_listed_and_given_roles(services: Services, open_page: OpenPage) -> None:
+    assert "Nobody has signed in yet" in words(open_page("people"))
+    set_person(services.house, {"key": KEY, "name": HTML, "role": "none"})
+    at = open_page("people")
+    assert HTML in words(at) and KEY in words(at)
+    role = next(box for box in at.selectbox if box.key.startswith("role-"))
+    mark = role.key.removeprefix("role-")
+    role.set_value("decider")
+    at.button(key=f"save-{mark}").click().run()
+    person = services.house.store.people.get(KEY)
+    assert person is not None and person["role"] == "decider" and not at.exception
+
+
+def test_a_person_is_added_by_issuer_and_subject_and_problems_come_with_the_form_kept(services: Services, open_page: OpenPage) -> None:
+    at = open_page("people")
+    at.text_input(key="person-issuer").set_value("https://id.example")
+    at.text_input(key="person-name").set_value("Ada")
+    at.button(key="give-role").click().run()
+    assert services.house.store.people.all() == [] and at.text_input(key="person-name").value == "Ada"
+    at.text_input(key="person-subject").set_value("42")
+    at.button(key="give-role").click().run()
+    assert [(row["key"], row["role"]) for row in services.house.store.people.all()] == [(KEY, "viewer")]
+
+
+def test_a_token_is_shown_once_and_revoked(services: Services, open_page: OpenPage) -> None:
+    at = open_page("tokens", person="Ada")
+    assert "No token was made yet" in words(at)
+    at.text_input(key="token-name").set_value("nightly")
+    at.button(key="make-token").click().run()
+    token = next(element.value for element in at.code)
+    assert token.startswith("dl_") and "nightly" in words(at)
+    at.run()
+    assert token not in words(at) and "valid" in words(at)
+    at.button(key=f"revoke-{token.split('_')[1]}").click().run()
+    assert list_tokens(services.house)[0]["state"] == "revoked"
+    assert "revoked" in words(at) and not at.exception
+
+
+def test_the_audit_log_shows_what_was_done_and_a_broken_chain(services: Services, open_page: OpenPage) -> None:
+    assert "Nothing was written down yet" in words(open_page("audit"))
+    make_token(services.house, {"name": "a", "role": "viewer"})
+    at = open_page("audit")
+    assert "The chain holds" in words(at) and at.dataframe[0].value["act"].tolist() == ["token.make"]
+    with services.database.tx() as cursor:
+        cursor.execute("UPDATE audit SET object = 'x'")
+    assert "broken at line 1" in words(open_page("audit"))
+
+
+@pytest.mark.parametrize("page", ["people", "tokens", "audit"])
+def test_admin_pages_stay_shut_for_others(services: Services, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    make_token(services.house, {"name": "canary", "role": "viewer"})
+    set_person(services.house, {"key": KEY, "name": "canary", "role": "none"})
+    as_(monkeypatch, "decider")
+    at = open_page(page)
+    assert "Not allowed" in words(at) and "canary" not in words(at) and not at.dataframe
+
+
+@pytest.mark.parametrize(("role", "says"), [("", "closed until"), ("none", "nobody has given you a role")])
+def test_a_closed_door_reads_nothing(
+    services: Services, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, role: str, says: str
+) -> None:
+    as_(monkeypatch, role)
+    for page in ("matrix", "worksheets", "boxes", "ledger", "runs"):
+        at = open_page(page)
+        assert says in words(at) and "this machine" not in words(at).lower().replace("this machine only", "")
+
+
+def test_a_signed_in_person_is_named_in_the_menu_and_has_no_name_field(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_(monkeypatch, "runner", name="Ada Example")
+    at = open_page("home")
+    assert [one for one in at.text_input if one.label == "Your name"] == []
+    assert "Ada Example" in [element.value for element in at.sidebar.text] and "role: runner" in words(at)
