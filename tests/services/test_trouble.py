@@ -157,10 +157,10 @@ def test_a_hot_box_with_a_stranger_on_it(house: House, sweep: Sweep, tmp_path: P
     run_id = sweep(load_log=ON_GPU, facts=facts, slower_by_start=1.0, at={"1": {"pace_s": 0.1, "touch": touch}})
     said = failing(house, run_id)
     assert "train.py" in said["alone"] and "900 MiB" in said["gpu_memory"]
-    throttled = [(row["repetition"], row["throttle"]) for row in repetitions_of(house, run_id, 1, 1) if row["throttle"]]
-    assert throttled == [(2, ["hardware thermal"])]
-    hit = {(row["repetition"], row["moment"]) for row in house.store.cells.telemetry(run_id) if row["n_max"] == 1 and row["throttle"]}
-    assert hit == {(2, "during")}
+    (throttled,) = [row for row in repetitions_of(house, run_id, 1, 1) if row["throttle"]]
+    assert (throttled["throttle"], [one["name"] for one in throttled["others_on_gpu"]]) == (["hardware thermal"], ["python train.py"])
+    hit = {(row["seq"], row["moment"]) for row in house.store.cells.telemetry(run_id) if row["throttle"]}
+    assert hit == {(throttled["seq"], "during")}, "heat is tied to the one repetition it hit"
     assert runs.show_run(house, run_id)["finished"]["drifted"] is True
 
 
