@@ -16,13 +16,15 @@ from core.embedded.models import MODELS, make_model
 from core.ports.bench_box import BenchBox
 from core.ports.clock import Clock
 from core.ports.host import Host
+from core.ports.upkeep import Upkeep
 from core.remote.agent_box import AgentBox
 from core.remote.local_host import LocalHost
 from core.remote.ssh_address import SshAddress
 from core.remote.ssh_host import SshHost
 from core.remote.ssh_link import fetch_host_key
-from core.services.follow import Follower
+from core.services.follower import Follower
 from core.services.house import House, Progress
+from core.services.housekeeping import Housekeeper
 from core.services.jobs import Jobs
 from core.services.local_door import LocalDoor
 from core.services.reference import seed_public_results, seed_reference
@@ -30,6 +32,7 @@ from core.store.archive import FolderArchive
 from core.store.database import Database
 from core.store.door_key import secret_key
 from core.store.open import open_store
+from core.store.upkeep import DuckUpkeep
 
 
 class SystemClock(Clock):
@@ -48,6 +51,7 @@ class Services:
 
     house: House
     follower: Follower
+    housekeeper: Housekeeper
     jobs: Jobs
     database: Database
     door: LocalDoor
@@ -55,6 +59,7 @@ class Services:
     def close(self) -> None:
         """Ends the worker and lets the database go; runs on boxes are not touched."""
         self.follower.close()
+        self.housekeeper.close()
         self.jobs.close()
         self.database.close()
 
@@ -105,6 +110,11 @@ def this_machine(settings: Settings, own: Sequence[Suite] = ()) -> Box:
     )
 
 
+def upkeep_of(settings: Settings) -> Upkeep:
+    """Looking after the database without opening it: restore, rebuild, requests to whoever holds it."""
+    return DuckUpkeep(settings.database)
+
+
 def build(settings: Settings | None = None) -> Services:
     """Opens the store, registers this machine, loads the shipped figures. Raises StoreInUse when another process holds the database."""
     settings = settings or Settings()
@@ -116,6 +126,7 @@ def build(settings: Settings | None = None) -> Services:
     house = House(
         store=store,
         archive=FolderArchive(settings.beside),
+        upkeep=DuckUpkeep(settings.database, database),
         clock=SystemClock(),
         workloads=load_workloads(),
         open_box=BoxOpener(settings),
@@ -124,6 +135,8 @@ def build(settings: Settings | None = None) -> Services:
         made_models=tuple(MODELS),
         version=VERSION,
         grace_s=settings.grace_s,
+        keep_box_days=settings.keep_box_days,
+        keep_raw_days=settings.keep_raw_days,
         actor=THE_APP,
         role_claim=settings.role_claim,
         role_map=settings.role_map,
@@ -132,7 +145,8 @@ def build(settings: Settings | None = None) -> Services:
     store.boxes.put(this_machine(settings, own), who="the app", at=house.clock.now())
     seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))
     seed_public_results(house, (ROOT / "data" / "reference" / "public-results.csv").read_bytes())
-    return Services(house, Follower(house, poll_s=settings.poll_s), Jobs(), database, _door(settings))
+    follower, housekeeper = Follower(house, poll_s=settings.poll_s), Housekeeper(house)
+    return Services(house, follower, housekeeper, Jobs(), database, _door(settings))
 
 
 def _door(settings: Settings) -> LocalDoor:

@@ -8,7 +8,7 @@ import json
 import select
 import socket
 import time
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Protocol, Sequence
 
 from core.agent.reply import ENDS, ERROR_BYTES, Reply, gaps_ms, text_and_reason
 from core.agent.watch import Watch
@@ -50,6 +50,8 @@ class Stream:
         self._socket = None  # type: socket.socket | None
         self._reply = Reply()
         self._came = []  # type: list[tuple[int, bytes]]
+        self.arrivals = []  # type: list[int]
+        self.is_closed = False
         self._sent = self._ended = time.monotonic_ns()
         self.answer = {
             "timings": None, "usage": None, "http_status": None, "ttft_ms": None, "wall_ms": None, "last_token_ms": None, "first_ns": None,
@@ -92,8 +94,13 @@ class Stream:
             return self.answer["error"] is None and not self._reply.ended
         return True
 
+    def go_on(self) -> socket.socket | None:
+        """What comes after the answer: nothing, one request is all."""
+        return None
+
     def close(self, why: str = "") -> None:
         """Ends the request, for the reason given when it is not over, and fills `answer`."""
+        self.is_closed = True
         if self._socket is not None:
             self._socket.close()
         if why:
@@ -123,6 +130,7 @@ class Stream:
         elif reply.status != 200:
             self._fail(reply.error_body.decode("utf-8", "replace"))
         arrivals, said = self._read_events(reply.events)
+        self.arrivals = arrivals
         answer["events"], answer["gap_ms"] = len(arrivals), gaps_ms(arrivals)
         answer["wall_ms"] = (self._ended - self._sent) / 1e6
         answer["text_sha256"] = hashlib.sha256("".join(said).encode("utf-8", "replace")).hexdigest()
@@ -169,21 +177,35 @@ def cached_tokens(answer: dict[str, Any]) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def body_for(route: str, body: dict[str, Any], prompt: str, max_tokens: int) -> dict[str, Any]:
-    """The request's JSON: the spec's fields, then what the agent decides itself."""
+def body_for(route: str, body: dict[str, Any], said: Sequence[str], max_tokens: int) -> dict[str, Any]:
+    """The request's JSON: the spec's fields, then what the agent decides itself. `said`: asked, answered, asked …, the last one asked."""
     full = dict(body, stream=True, max_tokens=max_tokens)
     if route.startswith("/v1/"):
         full["stream_options"] = {"include_usage": True}
     else:
         full["n_predict"] = max_tokens
     if "chat" in route:
-        full["messages"] = [{"role": "user", "content": prompt}]
+        full["messages"] = [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(said)]
     else:
-        full["prompt"] = prompt
+        full["prompt"] = "\n".join(said)
     return full
 
 
-def converse(streams: Sequence[Stream], watch: Watch, limit_s: float, died: Callable[[], bool]) -> None:
+class Talker(Protocol):
+    """What `converse` waits for: one request, or several one after another. See Stream."""
+
+    answer: dict[str, Any]
+
+    def open(self) -> socket.socket | None: ...
+
+    def take(self) -> bool: ...
+
+    def go_on(self) -> socket.socket | None: ...
+
+    def close(self, why: str = "") -> None: ...
+
+
+def converse(streams: Sequence[Talker], watch: Watch, limit_s: float, died: Callable[[], bool]) -> None:
     """Runs all streams to their end; gives them up when the run is stopped, the limit is over or the engine is gone.
 
     One thread waits for all of them and only notes what came when: parsing while tokens are awaited would slow the engine on a small box.
@@ -210,9 +232,9 @@ def converse(streams: Sequence[Stream], watch: Watch, limit_s: float, died: Call
 class _Talk:
     """Which streams are still open, and one wait for all of them."""
 
-    def __init__(self, streams: Sequence[Stream]) -> None:
+    def __init__(self, streams: Sequence[Talker]) -> None:
         self._streams = streams
-        self._open = {}  # type: dict[int, Stream]
+        self._open = {}  # type: dict[int, Talker]
         self._poll = select.poll()
 
     @property
@@ -221,10 +243,12 @@ class _Talk:
 
     def begin(self) -> None:
         for stream in self._streams:
-            found = stream.open()
-            if found is not None:
-                self._poll.register(found, select.POLLIN)
-                self._open[found.fileno()] = stream
+            self._wait_for(stream, stream.open())
+
+    def _wait_for(self, stream: Talker, found: socket.socket | None) -> None:
+        if found is not None:
+            self._poll.register(found, select.POLLIN)
+            self._open[found.fileno()] = stream
 
     def listen(self, seconds: float) -> None:
         """Takes in what comes for so long, or until all answers are over."""
@@ -234,7 +258,8 @@ class _Talk:
             for number, _ in ready(limit_ms):
                 if not talking[number].take():
                     self._poll.unregister(number)
-                    del talking[number]
+                    stream = talking.pop(number)
+                    self._wait_for(stream, stream.go_on())
             if clock() >= until:
                 return
 

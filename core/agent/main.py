@@ -13,19 +13,21 @@ from core.agent import lifecycle
 from core.agent.files import Refused
 
 FRAME = "@@draftledger "
-VERBS = ("probe", "start", "state", "cancel", "reap")
+VERBS = ("probe", "start", "state", "cancel", "reap", "forget")
 
 
 def main(arguments: "list[str] | None" = None) -> int:
     parser = argparse.ArgumentParser(prog="agent", description="Runs sweeps on this box.")
     parser.add_argument("--root", required=True, help="folder of runs, locks and allow.json")
     parser.add_argument("--who", default="somebody", help="who asks to stop")
+    parser.add_argument("--ack", default="", help="number and hash of the last event the app holds, for forget")
+    parser.add_argument("--age-s", type=float, default=0.0, help="seconds a run has to be over, for forget")
     parser.add_argument("verb", choices=VERBS)
     parser.add_argument("run_id", nargs="?", default="")
     given = parser.parse_args(arguments)
     os.umask(0o077)
     try:
-        answer = _answer(os.path.abspath(os.path.expanduser(given.root)), given.verb, given.run_id, given.who)
+        answer = _answer(os.path.abspath(os.path.expanduser(given.root)), given)
     except (Refused, OSError) as error:
         answer = {"answer": "refused", "why": str(error), "error": str(error)}
     sys.stdout.write("\n" + FRAME + json.dumps(answer, sort_keys=True) + "\n")
@@ -33,7 +35,8 @@ def main(arguments: "list[str] | None" = None) -> int:
     return 0
 
 
-def _answer(root: str, verb: str, run_id: str, who: str) -> dict[str, Any]:
+def _answer(root: str, given: argparse.Namespace) -> dict[str, Any]:
+    verb, run_id = given.verb, given.run_id
     os.makedirs(os.path.join(root, "runs"), mode=0o700, exist_ok=True)
     if os.stat(root).st_uid != os.geteuid():
         raise Refused("The box's folder belongs to another user.")
@@ -46,7 +49,11 @@ def _answer(root: str, verb: str, run_id: str, who: str) -> dict[str, Any]:
     if verb == "state":
         return lifecycle.state(root, run_id)
     if verb == "cancel":
-        return lifecycle.cancel(root, run_id, who[:200])
+        return lifecycle.cancel(root, run_id, given.who[:200])
+    if verb == "forget":
+        from core.agent.forget import forget
+
+        return forget(root, run_id, given.ack, given.age_s)
     return lifecycle.reap(root)
 
 

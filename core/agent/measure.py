@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 import time
-from typing import Any
+from typing import Any, Sequence
 
 from core.agent import boxfacts
-from core.agent.client import ENDED_EARLY, Stream, body_for, converse
+from core.agent.client import ENDED_EARLY, Stream, Talker, body_for, converse
 from core.agent.during import box_facts
 from core.agent.engine import Engine
 from core.agent.spec import Spec
 from core.agent.telemetry import Telemetry
+from core.agent.turns import Turns
 from core.agent.watch import Watch
 from core.domain.price import decode_tok_per_s
 from core.domain.sweep import Stage
@@ -41,13 +42,13 @@ class Meter:
         prompts = self._prompts(repetition)
         before = self._metrics()
         log_before, statistics_before = self._engine.log.total if self._engine.log else 0, self._statistics_text()
-        streams = [Stream(self._engine.door, self._spec.route, self._body(prompt["text"])) for prompt in prompts]
+        streams = [self._talker(prompt) for prompt in prompts]
         load = boxfacts.load_1m()
         told = self._converse(streams)
-        self._read_statistics(log_before)
+        self._read_statistics(log_before, sum(len(asked_of(prompt)) for prompt in prompts))
         answers = [stream.answer for stream in streams]
         if self._engine.log:
-            name_slots(answers, self._engine.log.since(log_before).decode("utf-8", "replace"))
+            name_slots(each_turn(answers), self._engine.log.since(log_before).decode("utf-8", "replace"))
         sample = {
             "server": self._engine.number, "n_max": self._stage.n_max, "c": self._stage.c, "repetition": repetition, "attempt": attempt,
             "temperature": "warm" if repetition else "cold", "counted": False, "prompt_ids": [item["id"] for item in prompts],
@@ -63,7 +64,7 @@ class Meter:
             sample["counted"] = repetition > 0
         return sample
 
-    def _converse(self, streams: list[Stream]) -> dict[str, Any]:
+    def _converse(self, streams: Sequence[Talker]) -> dict[str, Any]:
         """Runs the streams with a look at the box before, during and after; what those looks say, and what the agent itself cost."""
         before = self._telemetry.reading()
         begun, cost = time.monotonic_ns(), time.process_time()
@@ -74,15 +75,19 @@ class Meter:
         inside = self._telemetry.between(begun, ended)
         return dict(box_facts(before, inside, after, begun), agent_cpu_ms=1000.0 * cost, took_ms=(ended - begun) / 1e6)
 
-    def _prompts(self, repetition: int) -> list[dict[str, str]]:
+    def _prompts(self, repetition: int) -> list[dict[str, Any]]:
         """Warm-up takes the last prompts of the list, counted repetitions the next ones from the start: the same for every arm."""
         listed, c = self._spec.prompts, self._stage.c
         if repetition == 0:
             return [listed[(len(listed) - 1 - s) % len(listed)] for s in range(c)]
         return [listed[((repetition - 1) * c + s) % len(listed)] for s in range(c)]
 
-    def _body(self, prompt: str) -> dict[str, Any]:
-        return body_for(self._spec.route, self._spec.body, prompt, self._spec.max_tokens)
+    def _talker(self, prompt: dict[str, Any]) -> Talker:
+        """One request, or a tool loop's several."""
+        spec = self._spec
+        bodies = [body_for(spec.route, spec.body, said, spec.max_tokens) for said in asked_of(prompt)]
+        streams = [Stream(self._engine.door, spec.route, body) for body in bodies]
+        return streams[0] if len(streams) == 1 else Turns(streams)
 
     def _metrics(self) -> str:
         """Lines of /metrics that speak of speculation, raw."""
@@ -92,8 +97,8 @@ class Meter:
         lines = body.decode("utf-8", "replace").splitlines() if status == 200 else []
         return "\n".join([line for line in lines if "spec_decode" in line and not line.startswith("#")][:_METRIC_LINES])
 
-    def _read_statistics(self, log_before: int) -> None:
-        """The line can come a moment after the reply. An engine that prints none after its first request is not waited for again."""
+    def _read_statistics(self, log_before: int, answers: int) -> None:
+        """One line an answer. It can come a moment late. An engine that prints none after its first request is not waited for again."""
         log = self._engine.log
         if log is None:
             return
@@ -101,7 +106,7 @@ class Meter:
         while True:
             found = log.statistics_since(log_before)
             names = {name for name, _ in found}
-            if all(sum(1 for other, _ in found if other == name) >= self._stage.c for name in names or {""}):
+            if all(sum(1 for other, _ in found if other == name) >= answers for name in names or {""}):
                 break
             if time.monotonic() >= deadline or self._engine.died():
                 break
@@ -112,6 +117,17 @@ class Meter:
     def _statistics_text(self) -> str:
         """The last raw line; one line for each implementation where several are chained."""
         return "\n".join(self._statistics[name] for name in sorted(self._statistics))
+
+
+def asked_of(prompt: dict[str, Any]) -> list[list[str]]:
+    """What each request of a prompt says: the text, or a tool loop's turns up to each that is asked."""
+    turns = prompt["turns"]
+    return [turns[: at + 1] for at in range(0, len(turns), 2)] if turns else [[prompt["text"]]]
+
+
+def each_turn(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The engine's single answers: a tool loop's turns, else the answer itself."""
+    return [turn for answer in answers for turn in answer.get("turns", [answer])]
 
 
 def rate_of(answers: list[dict[str, Any]]) -> float | None:
@@ -143,10 +159,10 @@ def was_cut(sample: dict[str, Any]) -> bool:
 
 def judge(sample: dict[str, Any], max_tokens: int) -> tuple[str, str]:
     """(status, reason): `failed` when no answer came, `invalid` when one came that cannot be counted."""
-    for answer in sample["streams"]:
+    for answer in each_turn(sample["streams"]):
         if answer["error"] is not None or answer["http_status"] != 200:
             return FAILED, "Request failed (%s): %s" % (answer["http_status"] or "no answer", str(answer["error"])[:300])
-    for answer in sample["streams"]:
+    for answer in each_turn(sample["streams"]):
         reason = flaw_of(answer, max_tokens)
         if reason:
             return INVALID, reason

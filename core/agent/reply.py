@@ -121,12 +121,12 @@ def text_and_reason(event: dict[str, Any]) -> tuple[str, str | None]:
     return "".join(part for part in parts if isinstance(part, str)), reason if isinstance(reason, str) and reason != "none" else None
 
 
-def gaps_ms(arrivals_ns: list[int]) -> dict[str, float] | None:
-    """{p50, p95, p99, max} of the time between two streamed events with text, ms; None below three events.
+def gaps_ms(*answers_ns: list[int]) -> dict[str, float] | None:
+    """{p50, p95, p99, max} of the time between two streamed events with text of one answer, ms; None below two gaps.
 
     An event may hold several tokens, or a step may send several at once: what a reader of the stream sees, not the time of a step.
     """
-    gaps = [(arrivals_ns[at] - arrivals_ns[at - 1]) / 1e6 for at in range(1, len(arrivals_ns))]
+    gaps = [(came[at] - came[at - 1]) / 1e6 for came in answers_ns for at in range(1, len(came))]
     if len(gaps) < 2:
         return None
     cut = quantiles(gaps, n=100, method="inclusive")

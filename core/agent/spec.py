@@ -14,6 +14,7 @@ from core.domain.cost_line import ALL, NONE
 from core.domain.sweep import Plan, problems_of
 
 FORMAT = 1
+TURN_SEPARATOR = "\x1e"  # between a tool loop's turns where they are hashed
 _MAX_SPEC = 16 << 20  # 64 streams of a long text each, nine times
 _ROUTE = re.compile(r"/[A-Za-z0-9/_.-]{1,100}\Z")
 _SPELLING = re.compile(r"--?[A-Za-z][A-Za-z0-9-]{0,40}\Z")
@@ -45,7 +46,7 @@ class Spec:
     route: str
     max_tokens: int
     body: "dict[str, Any]"
-    prompts: "list[dict[str, str]]"
+    prompts: "list[dict[str, Any]]"
     allow_shared_gpu: bool
     sha256: str
     forced: "list[dict[str, Any]]" = field(default_factory=list)
@@ -164,10 +165,22 @@ def _added(raw: dict[str, Any]) -> dict[str, str | None]:
     return added
 
 
-def _prompts(raw: list[dict[str, Any]]) -> list[dict[str, str]]:
-    prompts = [{"id": str(item["id"]), "text": str(item["text"]), "sha256": str(item.get("sha256", ""))} for item in raw]
-    _need(bool(prompts), "The prompt set is empty.")
-    for item in prompts:
-        real = hashlib.sha256(item["text"].encode("utf-8")).hexdigest()
-        _need(item["sha256"] in ("", real), "Prompt %s is not the one its hash names." % item["id"][:60])
-    return prompts
+def _prompts(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    _need(bool(raw), "The prompt set is empty.")
+    return [_prompt(item) for item in raw]
+
+
+def _prompt(raw: dict[str, Any]) -> dict[str, Any]:
+    name, text, turns, sha = str(raw["id"]), str(raw.get("text", "")), _turns(raw), str(raw.get("sha256", ""))
+    real = hashlib.sha256((text or TURN_SEPARATOR.join(turns)).encode("utf-8")).hexdigest()
+    _need(sha in ("", real), "Prompt %s is not the one its hash names." % name[:60])
+    return {"id": name, "text": text, "turns": turns, "sha256": sha}
+
+
+def _turns(raw: dict[str, Any]) -> list[str]:
+    """A tool loop's turns: asked, answered, asked …; empty for a plain text."""
+    turns = raw.get("turns", [])
+    _need(isinstance(turns, list) and all(isinstance(turn, str) for turn in turns), "A prompt's turns have to be a list of texts.")
+    _need(bool(turns) != bool(raw.get("text")) and len(turns) <= 41, "A prompt has either a text or up to 41 turns.")
+    _need(not turns or len(turns) % 2 == 1, "A tool loop's last turn has to be one that asks.")
+    return list(turns)

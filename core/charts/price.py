@@ -85,7 +85,12 @@ def speedup_figure(n_max: int, step_in_h: float, a: float, *, dark: bool, name: 
         showlegend=False,
         hovertemplate=f"{escape(name)}: a %{{x:.2f}}, %{{y:.2f}}×<extra></extra>",
     )
-    figure.add_hline(y=1.0, line={"width": 1, "dash": "dot", "color": GREY}, annotation={"text": "pays above", "font": {"size": 11}})
+    figure.add_hline(
+        y=1.0,
+        line={"width": 1, "dash": "dot", "color": GREY},
+        annotation={"text": "pays above", "font": {"size": 11}},
+        annotation_position="top left",
+    )
     return _framed(figure, "a: tokens committed per step", "speed-up", None, y_format=".2f", x_step=None)
 
 

@@ -20,6 +20,7 @@ from core.services.boxes import list_boxes
 from core.services.follow import follow_once
 from core.services.forecast import residuals, speedup_curve
 from core.services.matrix import matrix_rows
+from core.services.queue import ahead_of
 from core.services.recipes import compared_with_recipe, sweep_of_recipe
 from core.services.suites import suite_table
 
@@ -136,10 +137,12 @@ def stage_json(stage: dict[str, Any]) -> dict[str, Any]:
 
 
 def _follow_to_the_end(services: Services, run_id: str, *, quiet: bool) -> None:
-    """Follows in this process until the run is in a final state; a box out of reach is waited for."""
+    """Follows in this process until the run is in a final state, with those before it in the queue; a box out of reach is waited for."""
     said, wait = "", POLL_S
     while True:
         try:
+            for ahead in ahead_of(services.house, runs.get_run(services.house, run_id)):
+                follow_once(services.house, ahead["run_id"])
             follow_once(services.house, run_id)
             wait = POLL_S
         except RemoteError as problem:

@@ -241,7 +241,7 @@ def facts_of(
         c=first["c"],
         asked_tokens=spec.get("request", {}).get("max_tokens"),
         drafted=None if None in counts else sum(counts),
-        streams=[_stream(stream) for sample in samples for stream in sample.get("streams", [])],
+        streams=[_stream(turn) for sample in samples for stream in sample.get("streams", []) for turn in stream.get("turns", [stream])],
         placement=placement,
         asked_cpu_moe=spec.get("asked", {}).get("n_cpu_moe"),
         fit=_fit(first, spec),

@@ -154,7 +154,8 @@ def kind_of_speed(sight: Sight) -> Finding:
     if seen:
         return Finding("speed", title, SEEN, "; ".join(seen) + ".", advice)
     if sight.production is None:
-        return Finding("speed", title, NOT_RECORDED, "The production concurrency was not measured.", "Measure winner and baseline there.")
+        evidence = f"n_max {sight.n_max} was not measured at the production concurrency."
+        return Finding("speed", title, NOT_RECORDED, evidence, "Measure it and the baseline there.")
     return Finding("speed", title, RULED_OUT, f"The verdict at c={sight.production_c} is the same: {sight.production.replace('-', ' ')}.")
 
 

@@ -77,7 +77,7 @@ def _read(typed: dict[str, str]) -> tuple[Known, dict[str, str]]:
             return None
         value = parsed(text)
         if value is None:
-            problems[name] = f"This is no number{unit}. Digits with a point or a comma, such as 45.05."
+            problems[name] = "This is no number. Digits with a point or a comma, such as 45.05."
         elif value < least or (above and value == least):
             problems[name] = f"Has to be {'above' if above else 'at least'} {least:g}{unit}."
         elif value > most:
@@ -85,7 +85,7 @@ def _read(typed: dict[str, str]) -> tuple[Known, dict[str, str]]:
         return None if name in problems else value
 
     h = number(H, least=0, above=True, unit=" ms")
-    whole = number(N_MAX, least=1, above=False, unit=" tokens", most=LONGEST_DRAFT)
+    whole = number(N_MAX, least=1, above=False, unit="", most=LONGEST_DRAFT)
     if whole is not None and whole != int(whole):
         problems[N_MAX] = "Has to be a whole number of tokens."
     n_max = None if whole is None or N_MAX in problems else int(whole)

@@ -17,10 +17,10 @@ RUN_ID = re.compile(r"[0-9a-f]{32}")
 
 MOST_WITHOUT_GPU = 5  # other load shakes a processor's figures by more than further repetitions could settle
 
-PREPARING, RUNNING, STOPPING = "preparing", "running", "stopping"
+QUEUED, PREPARING, RUNNING, STOPPING = "queued", "preparing", "running", "stopping"
 DONE, FAILED, CANCELLED, LOST = "done", "failed", "cancelled", "lost"
 FINAL = (DONE, FAILED, CANCELLED, LOST)
-ACTIVE = (PREPARING, RUNNING, STOPPING)
+ACTIVE = (QUEUED, PREPARING, RUNNING, STOPPING)
 
 
 def new_run_id() -> str:

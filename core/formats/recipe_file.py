@@ -33,7 +33,7 @@ def write_recipe(*, sweep: dict[str, Any], recipe: dict[str, Any], argv: list[st
         "sweep": without_blanks(sweep)[0],
         "command": {"argv": argv},
         "measured": without_blanks(measured)[0],
-        "unset": unset,
+        "unset": [".".join(path) for path in unset],
         "recipe": body,
     }
     return _HEAD + tomli_w.dumps({key: value for key, value in whole.items() if not isinstance(value, dict)} | whole)
@@ -54,7 +54,7 @@ def read_recipe(data: bytes) -> dict[str, Any]:
     problems = _problems(whole)
     if problems:
         raise InvalidInput(problems, hint=KEPT)
-    return {"recipe_id": whole["recipe_id"], "sweep": whole["sweep"], "recipe": with_blanks(whole["recipe"], whole.get("unset", []))}
+    return {"recipe_id": whole["recipe_id"], "sweep": whole["sweep"], "recipe": _whole_recipe(whole)}
 
 
 def _problems(whole: dict[str, Any]) -> dict[str, str]:
@@ -66,12 +66,16 @@ def _problems(whole: dict[str, Any]) -> dict[str, str]:
     if found:
         return found
     try:
-        is_whole = digest(with_blanks(whole["recipe"], whole.get("unset", []))) == whole["recipe_id"]
-    except (KeyError, TypeError, ValueError):
+        is_whole = digest(_whole_recipe(whole)) == whole["recipe_id"]
+    except (KeyError, TypeError, ValueError, AttributeError):
         return {"unset": "has to list places inside [recipe], or [recipe] holds what no recipe can hold."}
     if not is_whole:
         return {"recipe": "was changed after it was written: it is not the one that recipe_id names. Change [sweep] instead."}
     return {}
+
+
+def _whole_recipe(whole: dict[str, Any]) -> dict[str, Any]:
+    return with_blanks(whole["recipe"], [place.split(".") for place in whole.get("unset", [])])
 
 
 def file_name(model: str, n_max: int, c: int, recipe_id: str) -> str:

@@ -23,6 +23,18 @@ class Archive(ABC):
         """Appends event bytes at `offset`; what is already there is not written twice. Synced before it returns."""
 
     @abstractmethod
+    def ledger_size(self, run_id: str) -> int:
+        """Bytes of a run's event ledger here, 0 when there is none."""
+
+    @abstractmethod
+    def replace_ledger(self, run_id: str, data: bytes) -> None:
+        """Puts a whole ledger in place; the one before stays beside it under another name."""
+
+    @abstractmethod
+    def drop(self, stored_as: str) -> bool:
+        """Removes a raw file; False when it was not there."""
+
+    @abstractmethod
     def keep(self, run_id: str, name: str, data: bytes) -> KeptFile:
         """Keeps a raw file compressed."""
 

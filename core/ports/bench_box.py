@@ -26,6 +26,14 @@ class BenchBox(ABC):
         """Asks the run to stop; ends leftovers itself when the agent is gone. Idempotent."""
 
     @abstractmethod
+    def reap(self) -> dict[str, Any]:
+        """Ends what dead agents left behind: {"reaped": [{"run_id", "ended": [pids], "left": [pids]}]}."""
+
+    @abstractmethod
+    def forget(self, run_id: str, *, seq: int, sha: str, age_s: float) -> dict[str, Any]:
+        """Removes the box's copy of a run whose last event the app holds: {"answer": "forgotten" | "kept" | "unknown-run", "why"}."""
+
+    @abstractmethod
     def read_events(self, run_id: str, offset: int, limit: int = 1 << 20) -> bytes:
         """Bytes of events.jsonl from `offset` (possibly ending inside a line)."""
 

@@ -98,6 +98,14 @@ class RunRows(ABC):
     def raw_files(self, run_id: str) -> list[Row]:
         """Raw files of a run by name."""
 
+    @abstractmethod
+    def retire(self, row: Row) -> None:
+        """Records what the retention removed: run_id, what (box copy | raw log), name, days, noted_at. A second time changes nothing."""
+
+    @abstractmethod
+    def retired(self, run_id: str | None = None) -> list[Row]:
+        """What the retention removed, of one run or of all."""
+
 
 class CellRows(ABC):
     """Samples and the cells that sum them up."""

@@ -71,8 +71,12 @@ class AgentBox(BenchBox):
         return self._ask("cancel", run_id, "--who", who)
 
     def reap(self) -> dict[str, Any]:
-        """Ends what dead agents left behind."""
         return self._ask("reap")
+
+    def forget(self, run_id: str, *, seq: int, sha: str, age_s: float) -> dict[str, Any]:
+        if not re.fullmatch(r"[0-9a-f]{64}", sha):
+            raise InvalidInput({"sha": "A SHA-256 in hex."})
+        return self._ask("forget", check_run_id(run_id), "--ack", f"{int(seq)}:{sha}", "--age-s", str(float(age_s)))
 
     def read_events(self, run_id: str, offset: int, limit: int = 1 << 20) -> bytes:
         return self._read(self._paths(run_id).events, offset, limit)

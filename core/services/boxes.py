@@ -7,15 +7,23 @@ from typing import Any
 
 from core.domain.box import Box, BoxForm, Engine, ModelFile
 from core.domain.forms import checked
+from core.domain.run import QUEUED
 from core.errors import BenchError, InvalidInput
 from core.services.house import House
+from core.services.queue import queue_of
 
 
 def list_boxes(house: House) -> list[dict[str, Any]]:
-    """Every box with its newest check and the run that holds it, if any."""
-    active = {run["box_id"]: run for run in house.store.runs.find(states=("preparing", "running", "stopping"))}
+    """Every box with its newest check, the run that holds it, if any, and `queue`: runs that wait for it, in order."""
+    lines = {box.box_id: queue_of(house, box.box_id) for box in house.store.boxes.all()}
     return [
-        {"box": box, "check": house.store.boxes.latest_check(box.box_id), "run": active.get(box.box_id)} for box in house.store.boxes.all()
+        {
+            "box": box,
+            "check": house.store.boxes.latest_check(box.box_id),
+            "run": next((run for run in lines[box.box_id] if run["state"] != QUEUED), None),
+            "queue": [run for run in lines[box.box_id] if run["state"] == QUEUED],
+        }
+        for box in house.store.boxes.all()
     ]
 
 

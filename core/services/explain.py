@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -9,43 +10,36 @@ from core.domain.break_even import Ledger, Point, ledger_of
 from core.domain.diagnosis import Sight, diagnose
 from core.domain.failure_modes import failure_modes
 from core.domain.matrix import measured_cell
-from core.domain.next_cell import advise
+from core.domain.next_cell import Advice, advise
 from core.domain.price import Price
 from core.domain.price_tag import Tag, held_mib, price_tag
-from core.domain.projection import Projected, positions_fault, project
-from core.services.forecast import residuals
+from core.domain.projection import Projected, expected_a, order_to_measure, positions_fault, project
+from core.domain.telemetry_view import first_last, readings_of, throttled
+from core.services.forecast import cost_lines, residuals
 from core.services.house import House
 from core.services.next_cells import facts_of_receipt
+from core.services.suites import suites_of_side
 
 View = dict[str, Any]
-BOOKS_LIMIT = 0.03
 
 
 def explain(house: House, view: View) -> View:
-    """{ledger, tags, findings, failure_modes, projection, positions, advice, books, forecast}; None or empty where it cannot be told."""
+    """{ledger, tags, findings, failure_modes, projection, positions, advice, residuals}; None or empty where it cannot be told."""
     price = price_of(view)
     ledger = ledger_of_view(view) if price else None
     sight = sight_of(house, view, ledger)
     positions = positions_of(view)
+    projected = projection_of(house, view, positions)
     return {
         "ledger": ledger,
         "tags": tags_of(view),
         "findings": diagnose(sight),
         "failure_modes": failure_modes(sight),
         "positions": positions,
-        "projection": projection_of(view, positions),
-        "advice": advise(facts_of_receipt(view)),
-        "books": books_of(view),
-        "forecast": _forecast_of(house, view),
+        "projection": projected,
+        "advice": advice_of(view, projected),
+        "residuals": residuals(house, view["run"]["run_id"], view["n_max"], view["c"]) if view["kind"] == "measured" else None,
     }
-
-
-def _forecast_of(house: House, view: View) -> str | None:
-    """V foretold by the run's forced pass against V here, in words; None where there was no such pass."""
-    if view["kind"] != "measured":
-        return None
-    found = residuals(house, view["run"]["run_id"], view["counts"]["n_max"], view["counts"]["c"])["forecast"]
-    return str(found["text"]) if found["state"] in ("ok", "failed") else None
 
 
 def explained_json(found: View) -> View:
@@ -77,25 +71,29 @@ def points_of(row: dict[int, View]) -> list[Point]:
 
 def positions_of(view: View) -> list[float]:
     """P_i of the cell over its counted repetitions, as the engine counted them; empty where it printed none or they cannot be."""
-    shares = [row["per_position"] for row in view["samples"] if row["counted"] and row["status"] == "ok" and row["per_position"]]
+    rows = [row for row in view["samples"] if row["counted"] and row["status"] == "ok" and not row["excluded_reason"]]
+    shares = [row["per_position"] for row in rows if row["per_position"]]
     found = [sum(column) / len(shares) for column in zip(*shares, strict=False)] if shares else []
     return [] if positions_fault(found) else found
 
 
-def projection_of(view: View, positions: list[float]) -> list[Projected]:
-    """Shorter drafts, predicted from this cell's positions and the measured cost of each length in its row."""
+def projection_of(house: House, view: View, positions: list[float]) -> list[Projected]:
+    """Shorter drafts, predicted from this cell's positions and the measured cost of each: by the forced pass, else its own cell."""
     if view["price"] is None or len(positions) < 2:
         return []
     costs = {point.n_max: (point.step_ms, "D + V of its own cell") for point in points_of(view["row"])}
+    if view["kind"] == "measured" and view["c"] == 1:
+        lines = [line for line in cost_lines(house, view["run"]["run_id"]) if line.n_max < len(positions)]
+        costs |= {line.n_max: (line.step_ms(expected_a(positions, line.n_max)), "forced-acceptance pass") for line in lines}
     measured = {n: cell["speedup"] for n, cell in view["row"].items() if cell["speedup"] is not None}
     return project(positions, view["price"]["h_ms"], costs, measured)
 
 
-def books_of(view: View) -> float | None:
-    """Median distance of the client's decode rate from the engine's over the counted repetitions, as a share; None where one is missing."""
-    pairs = [(row["tok_per_s"], row["client_tok_per_s"]) for row in view["samples"] if row["counted"] and row["status"] == "ok"]
-    apart = [abs(client / engine - 1.0) for engine, client in pairs if engine and client]
-    return median(apart) if apart and len(apart) == len(pairs) else None
+def advice_of(view: View, projected: list[Projected]) -> list[Advice]:
+    """What to measure next in the receipt's row; lengths without a cell stand by their predicted speed-up."""
+    known = {one.n_max: one.speedup for one in projected}
+    predicted = {n: speedup for n in order_to_measure(projected) if (speedup := known[n]) is not None}
+    return advise(replace(facts_of_receipt(view), predicted=predicted))
 
 
 def tags_of(view: View) -> list[Tag]:
@@ -155,6 +153,7 @@ def _measured_sight(house: House, view: View) -> View:
     at_production = measured_cell(beside[view["n_max"]], beside.get(0))["verdict"] if view["n_max"] in beside else None
     return {
         "drifted": next((event["body"].get("drifted") for event in view["events"] if event["kind"] == "run_finished"), None),
+        **_heat(arm_samples(view)),
         "cached_tokens": _cached(view),
         "kv_types": tuple(str(values[key]) for key in ("kv_type_k", "kv_type_v") if values.get(key)) or None,
         "ttft_ms": _pair(base.get("ttft_ms"), cell["ttft_ms"]),
@@ -171,11 +170,24 @@ def _pair(one: float | None, other: float | None) -> tuple[float, float] | None:
     return (one, other) if one and other else None
 
 
+def arm_samples(view: View) -> list[View]:
+    """Events of the cell's own repetitions, cold ones included, forced ones not."""
+    mine = (view["n_max"], view["c"])
+    bodies = [event for event in view["events"] if event["kind"] == "sample" and not event["body"].get("synthetic")]
+    return [event for event in bodies if (event["body"]["n_max"], event["body"]["c"]) == mine]
+
+
+def _heat(samples: list[View]) -> View:
+    readings = readings_of(samples)
+    return {
+        "temperature_c": first_last(readings, "temp_c"), "clock_mhz": first_last(readings, "sm_mhz"), "throttled": throttled(samples),
+    }  # fmt: skip
+
+
 def _cached(view: View) -> int | None:
     """Prompt tokens that came from a cache, over the arm's counted repetitions; None where the engine told none."""
-    bodies = [event["body"] for event in view["events"] if event["kind"] == "sample" and event["body"].get("counted")]
-    mine = [body for body in bodies if (body["n_max"], body["c"]) == (view["n_max"], view["c"])]
-    counts = [stream.get("cached_tokens") for body in mine for stream in body.get("streams") or []]
+    bodies = [event["body"] for event in arm_samples(view) if event["body"].get("counted")]
+    counts = [stream.get("cached_tokens") for body in bodies for stream in body.get("streams") or []]
     return None if not counts or None in counts else int(sum(counts))
 
 
@@ -187,7 +199,11 @@ def _reply_ms(house: House, view: View, n_max: int) -> float | None:
 
 
 def _suite_runs(house: House, view: View) -> tuple[int, int]:
-    """(off, on) runs of a tool suite typed into the run's worksheets."""
+    """(off, on) scored runs of a tool suite: the run's own, the suite with the fewest, else those typed into its worksheets."""
+    made = [suites_of_side(house, view["run"], n) for n in (0, view["n_max"])] if view["run"] else []
+    if any(one["scores"] for side in made for one in side):
+        off, on = (min(len(one["scores"]) for one in side) for side in made)
+        return off, on
     scores = {"baseline": 0, "candidate": 0}
     for sheet in view["worksheets"]:
         for entry in house.store.worksheets.entries(sheet["worksheet_id"]):

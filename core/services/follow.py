@@ -5,21 +5,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from core.domain.box import THIS_MACHINE
 from core.domain.event_lines import Page, read_page
-from core.domain.run import ACTIVE, CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, RUNNING, SweepRequest
-from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError
+from core.domain.run import CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, QUEUED, RUNNING, SweepRequest
+from core.errors import BenchError, PreflightRefused, RemoteError, StoreError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
+from core.services.queue import take_turn, wait_for_stranger
+from core.services.refetch import refetch_ledger
 from core.services.specs import spec_of
 
 LOG_LIMIT = 64 << 20
@@ -33,11 +32,13 @@ def follow_once(house: House, run_id: str) -> bool:
     run = house.store.runs.get(run_id)
     if run is None or run["state"] in FINAL:
         return False
+    if run["state"] == QUEUED and not take_turn(house, run):
+        return False
     try:
         box = house.open_box(house.box(run["box_id"]))
-        if run["state"] == PREPARING or run["spec"] is None:
+        if run["state"] in (QUEUED, PREPARING) or run["spec"] is None:
             if run["cancel_at"]:
-                _end(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
+                end_run(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
                 return True
             _submit(house, run, box)
             return True
@@ -47,10 +48,10 @@ def follow_once(house: House, run_id: str) -> bool:
         _look_live(house, run_id, box)
         _reached(house, run_id)
         return fresh or _notice_end_without_word(house, run_id, box)
-    except (RemoteError, OSError):
-        raise
+    except (RemoteError, StoreError, OSError):
+        raise  # nothing is known about the run: the next look goes on where this one was cut off
     except BenchError as problem:
-        _end(house, run_id, FAILED, problem.message, problem)
+        end_run(house, run_id, FAILED, problem.message, problem)
         return True
 
 
@@ -74,10 +75,26 @@ def _submit(house: House, run: dict[str, Any], box: BenchBox) -> None:
         house.make_model(
             request.model, lambda share, what: house.store.runs.set_state(run_id, note=f"Making {request.model}: {what} {share:.0%}")
         )
+    spec = run["spec"] or _spec(house, run, request)
+    house.store.runs.set_spec(run_id, spec, house.clock.now())
+    answer = box.submit(run_id, spec)
+    if answer["answer"] == "busy":
+        wait_for_stranger(house, run, answer.get("by", ""))
+        return
+    if answer["answer"] not in ("started", "already"):
+        raise PreflightRefused(f"The box refused the run: {answer.get('why', 'no reason given')}", hint="Mend it, then run again.")
+    now = house.store.runs.get(run_id)
+    state = RUNNING if now and now["state"] in (QUEUED, PREPARING) else (now or run)["state"]
+    house.store.runs.set_state(run_id, state=state, note="Handed to the box.", reached_at=house.clock.now())
+
+
+def _spec(house: House, run: dict[str, Any], request: SweepRequest) -> dict[str, Any]:
+    """The complete spec, from what the box has right now."""
+    run_id = run["run_id"]
     house.store.runs.set_state(run_id, note="Asking the box what it has.")
     report = boxes.check_box(house, run["box_id"])
     decisions = house.store.decisions.all()
-    spec = run["spec"] or spec_of(
+    return spec_of(
         run_id=run_id,
         request=request,
         box=house.box(run["box_id"]),
@@ -87,23 +104,14 @@ def _submit(house: House, run: dict[str, Any], box: BenchBox) -> None:
         head=decisions[-1]["sha"] if decisions else "",
         grace_s=house.grace_s,
     )
-    house.store.runs.set_spec(run_id, spec, house.clock.now())
-    answer = box.submit(run_id, spec)
-    if answer["answer"] == "busy":
-        raise PreflightRefused(
-            f"The box is held by run {answer.get('by', '')[:6] or 'unknown'}, not started from here.", hint="Run again when it is free."
-        )
-    if answer["answer"] not in ("started", "already"):
-        raise PreflightRefused(f"The box refused the run: {answer.get('why', 'no reason given')}", hint="Mend it, then run again.")
-    now = house.store.runs.get(run_id)
-    state = RUNNING if now and now["state"] == PREPARING else (now or run)["state"]
-    house.store.runs.set_state(run_id, state=state, note="Handed to the box.", reached_at=house.clock.now())
 
 
 def _take_in(house: House, run: dict[str, Any], box: BenchBox) -> bool:
     """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included."""
     run_id, came = run["run_id"], False
     seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
+    if house.archive.ledger_size(run_id) < run["read_offset"]:
+        refetch_ledger(house, run_id)  # the folder was restored from an older copy
     context = Context(run["spec"], seen, house.store.cells.servers(run_id, purpose=None))
     offset, seq, sha = run["read_offset"], run["last_seq"], run["last_sha"]
     while data := box.read_events(run_id, offset):
@@ -211,80 +219,15 @@ def _notice_end_without_word(house: House, run_id: str, box: BenchBox) -> bool:
     if _take_in(house, run, box):
         return True
     if not seen.get("known") and run["cancel_at"]:
-        _end(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
+        end_run(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
         return True
     box.cancel(run_id, "the app")
     keep_logs(house, run_id, box)
     why = "The agent on the box is gone without finishing (killed, or the box restarted). What was measured before is kept."
-    _end(house, run_id, LOST, why, BenchError(why, title="The agent is gone", hint="Run again when the box is ready."))
+    end_run(house, run_id, LOST, why, BenchError(why, title="The agent is gone", hint="Run again when the box is ready."))
     return True
 
 
-def _end(house: House, run_id: str, state: str, note: str, problem: BenchError | None = None) -> None:
+def end_run(house: House, run_id: str, state: str, note: str, problem: BenchError | None = None) -> None:
     stored = problem.as_json()["error"] if problem else None
     house.store.runs.set_state(run_id, state=state, note=note, problem=stored, ended_at=house.clock.now())
-
-
-class Follower:
-    """The one background worker of the app process: looks at every active run, backing off where a box is out of reach."""
-
-    def __init__(self, house: House, *, poll_s: float) -> None:
-        self._house, self._poll_s = house, poll_s
-        self._stop = threading.Event()
-        self._due: dict[str, float] = {}
-        self._failures: dict[str, int] = {}
-        self._busy: dict[str, Future[None]] = {}
-        self._pool = ThreadPoolExecutor(6, thread_name_prefix="follow")
-        self._thread = threading.Thread(target=self._loop, name="follower", daemon=True)
-
-    def start(self) -> None:
-        """Begins; runs left from before a restart are picked up at once."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """Ends after the look in progress."""
-        self._stop.set()
-        self._house.wake.set()
-        self._thread.join(timeout=20)
-        self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def _loop(self) -> None:
-        while not self._stop.is_set():
-            self._house.wake.clear()
-            for run in self._house.store.runs.find(states=ACTIVE):
-                run_id = run["run_id"]
-                idle = run_id not in self._busy or self._busy[run_id].done()
-                if idle and (time.monotonic() >= self._due.get(run_id, 0.0) or run["cancel_at"]):
-                    self._busy[run_id] = self._pool.submit(self._look, run_id)
-            self._house.wake.wait(self._poll_s)
-
-    def _look(self, run_id: str) -> None:
-        try:
-            follow_once(self._house, run_id)
-            self._failures.pop(run_id, None)
-            self._due.pop(run_id, None)
-        except (RemoteError, OSError) as problem:
-            self._out_of_reach(run_id, problem)
-        except OutputNotUnderstood as problem:
-            _end(self._house, run_id, FAILED, problem.message, problem)
-        except Exception as defect:  # noqa: BLE001 - the worker's loop: a defect is stored on the run and shown, never swallowed
-            _end(
-                self._house,
-                run_id,
-                FAILED,
-                f"A defect stopped the following of this run: {defect!r}",
-                BenchError(repr(defect), title="Defect"),
-            )
-
-    def _out_of_reach(self, run_id: str, problem: Exception) -> None:
-        """The run goes on without us; the page says since when, and the next look comes later (1, 2, 4 … 60 s)."""
-        run = self._house.store.runs.get(run_id)
-        if run is None:
-            return
-        misses = self._failures[run_id] = self._failures.get(run_id, 0) + 1
-        jitter = int(hashlib.sha256(f"{run_id}{misses}".encode()).hexdigest()[:4], 16) / 65536
-        self._due[run_id] = time.monotonic() + min(60.0, 2.0 ** min(misses - 1, 6)) * (0.8 + 0.4 * jitter)
-        known = problem if isinstance(problem, BenchError) else BenchError(str(problem), title="The box could not be used")
-        self._house.store.runs.set_state(
-            run_id, unreachable_since=run["unreachable_since"] or self._house.clock.now(), problem=known.as_json()["error"]
-        )

@@ -16,6 +16,7 @@ from core.ports.archive import Archive
 from core.ports.bench_box import BenchBox
 from core.ports.clock import Clock
 from core.ports.store import Store
+from core.ports.upkeep import Upkeep
 
 Progress = Callable[[float, str], None]
 
@@ -37,6 +38,7 @@ class House:
 
     store: Store
     archive: Archive
+    upkeep: Upkeep
     clock: Clock
     workloads: dict[str, Workload]
     open_box: Callable[[Box], BenchBox]
@@ -45,6 +47,8 @@ class House:
     made_models: tuple[str, ...]
     version: str
     grace_s: float = 10.0
+    keep_box_days: int = 30
+    keep_raw_days: int | None = None
     live: dict[str, Live] = field(default_factory=dict)
     wake: threading.Event = field(default_factory=threading.Event)
     actor: Actor = NOBODY

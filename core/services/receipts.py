@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from core.domain.arms import FORCED_ALL, FORCED_NONE, SUITE
 from core.domain.cell_gate import gated
 from core.domain.imported_row import imported_cell, imported_price
 from core.domain.matrix import column, measured_cell, measured_price, published_cell, published_price
@@ -124,10 +125,16 @@ def _measured_receipt(house: House, cell_id: str, *, with_logs: bool) -> View:
         "baseline_readings": readings_of_arm(house, run_id, 0, c) if with_logs and n_max and baseline else [],
         "decisions": [_resting(one, n_max, c) for one in house.store.decisions.all() if run_id == one["evidence"].get("run_id")],
         "worksheets": _worksheets(house, run),
-        "events": house.store.runs.events(run_id, kinds=("stage_started", "stage_done", "run_finished", "sample")),
+        "events": _events_of_sweep(house, run_id),
         "spill": _spill(servers),
         "is_moe": ((run["spec"] or {}).get("plan") or {}).get("is_moe"),
     }
+
+
+def _events_of_sweep(house: House, run_id: str) -> list[View]:
+    """What the sweep itself did: the forced pass and the suites, which share its arms' n_max, are left out."""
+    events = house.store.runs.events(run_id, kinds=("stage_started", "stage_done", "run_finished", "sample"))
+    return [event for event in events if (event["body"].get("stage") or {}).get("kind") not in (FORCED_ALL, FORCED_NONE, SUITE)]
 
 
 def _spill(servers: list[View]) -> View:

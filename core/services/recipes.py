@@ -10,6 +10,7 @@ from core.domain.recipe import differences
 from core.domain.run import Proposal
 from core.errors import InvalidInput, NotFound
 from core.formats.recipe_file import KEPT, as_json, file_name, read_recipe, write_recipe
+from core.services.access import authorize
 from core.services.house import House
 
 _NOT_WRITTEN = ("worksheet_id", "recipe_id")
@@ -36,6 +37,7 @@ def recipe_file(house: House, run_id: str, *, arm: tuple[int, int] | None = None
 
     Raises NotFound for an unknown run.
     """
+    authorize(house, "export", run_id)
     run = house.store.runs.get(run_id)
     if run is None:
         raise NotFound("run", run_id)
@@ -76,7 +78,7 @@ def _measured(house: House, run: dict[str, Any], cell: dict[str, Any], baseline:
         "drifted": end.get("drifted"),
         "supports_keep": end.get("supports_keep"),
         "stop": (end.get("stop") or {}).get("text"),
-        "gates": _gates(house, run),
+        "gates": _gates(house, run) or None,
     }
 
 

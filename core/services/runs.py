@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import lru_cache
 from statistics import median
 from typing import Any
@@ -10,13 +11,16 @@ from core.domain.arms import FORCED_ALL, FORCED_NONE, SUITE
 from core.domain.cell_gate import gated
 from core.domain.forms import Name, Record, checked
 from core.domain.matrix import measured_cell
-from core.domain.run import ACTIVE, FINAL, PREPARING, RUN_ID, STOPPING, SweepRequest, short
+from core.domain.run import FINAL, PREPARING, QUEUED, RUN_ID, STOPPING, SweepRequest, short
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import Stage, possible_stages
-from core.errors import BoxBusy, InvalidInput, NotFound
+from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
 from core.services.boxes import model_names
 from core.services.cell_gates import gates_of_run
 from core.services.house import House, Live
+from core.services.queue import queue_of, waits_behind
+
+_ONE_AT_A_TIME = threading.Lock()
 
 
 class Asker(Record):
@@ -28,7 +32,8 @@ class Asker(Record):
 def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) -> bool:
     """Asks for a sweep under an id minted when the form was shown. False: this very run was asked for before (a second click).
 
-    Raises InvalidInput (fields), NotFound (box, model, workload), BoxBusy (another run is on that box).
+    Where another run has the box it waits in the queue.
+    Raises InvalidInput (fields), NotFound (box, model, workload), BoxBusy (this very sweep is under way).
     """
     if not RUN_ID.fullmatch(run_id):
         raise InvalidInput({"run_id": "has to be 32 hex digits."})
@@ -38,13 +43,17 @@ def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) ->
     request = checked(SweepRequest, values)
     _refuse_unknown(house, request)
     request.plan(is_moe=True, placement="unknown")
-    busy = [run for run in house.store.runs.find(states=ACTIVE) if run["box_id"] == request.box_id]
-    if busy:
-        raise BoxBusy(
-            f"Run {short(busy[0]['run_id'])} “{busy[0]['title']}” is on {request.box_id}. Nothing was started.",
-            hint="Wait until it ends, or stop it on its page.",
-        )
-    row = {
+    with _ONE_AT_A_TIME:
+        line = queue_of(house, request.box_id)
+        _refuse_second(line, request)
+        started = house.store.runs.insert(_row(house, run_id, request, who, line))
+    house.wake.set()
+    return started
+
+
+def _row(house: House, run_id: str, request: SweepRequest, who: str, line: list[dict[str, Any]]) -> dict[str, Any]:
+    """A run goes to its box at once, or waits behind those that were asked for before."""
+    return {
         "run_id": run_id,
         "box_id": request.box_id,
         "worksheet_id": request.worksheet_id,
@@ -52,11 +61,19 @@ def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) ->
         "request": request.model_dump(),
         "requested_by": who,
         "created_at": house.clock.now(),
-        "state": PREPARING,
+        "state": QUEUED if line else PREPARING,
+        "note": waits_behind(line) if line else "",
     }
-    started = house.store.runs.insert(row)
-    house.wake.set()
-    return started
+
+
+def _refuse_second(line: list[dict[str, Any]], request: SweepRequest) -> None:
+    """The same sweep for the same worksheet is asked for once, whatever tab it comes from."""
+    same = [run for run in line if request.worksheet_id and run["request"] == request.model_dump()]
+    if same:
+        raise BoxBusy(
+            f"Run {short(same[0]['run_id'])} “{same[0]['title']}” is this very sweep and is {same[0]['state']}. Nothing was started.",
+            hint="Wait until it ends, or stop it on its page.",
+        )
 
 
 def _refuse_unknown(house: House, request: SweepRequest) -> None:
@@ -280,4 +297,11 @@ def read_raw(house: House, run_id: str, name: str) -> bytes:
     found = next((row for row in files if row["name"] == name), None)
     if found is None:
         raise NotFound("raw file", name, [row["name"] for row in files])
+    gone = next((row for row in house.store.runs.retired(run_id) if (row["what"], row["name"]) == ("raw log", name)), None)
+    if gone is not None:
+        raise OutputNotUnderstood(
+            f"{name} was removed on {gone['noted_at']:%Y-%m-%d}: raw logs are kept for {gone['days']} days here.",
+            title="The raw log is no longer kept",
+            hint="What was read from it is kept.",
+        )
     return house.archive.read(found["stored_as"], found["sha256"])

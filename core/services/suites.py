@@ -10,6 +10,7 @@ from core.domain.forms import checked
 from core.domain.suite_score import JSON, REGEX
 from core.domain.worksheet import SUITE_BAND
 from core.errors import InvalidInput, NotFound
+from core.services.access import authorize, record
 from core.services.house import House
 
 _HINT = "Nothing was registered; what you typed is still there."
@@ -17,6 +18,7 @@ _HINT = "Nothing was registered; what you typed is still there."
 
 def register_suite(house: House, box_id: str, values: dict[str, Any], *, who: str) -> Box:
     """Adds a suite to a box, or registers it anew under its name. `values`: the fields of Suite. Raises InvalidInput, NotFound."""
+    authorize(house, "box.edit", box_id, signed=who)
     box = house.box(box_id)
     problems = {} if who.strip() else {"by": "is needed."}
     try:
@@ -26,14 +28,17 @@ def register_suite(house: House, box_id: str, values: dict[str, Any], *, who: st
     if problems:
         raise InvalidInput(problems, hint=_HINT)
     kept = [one for one in box.suites if one.id != suite.id]
+    record(house, "box.edit", box_id, suite=suite.id, argv=suite.argv)
     return _put(house, box, [*kept, suite], who)
 
 
 def remove_suite(house: House, box_id: str, suite_id: str, *, who: str) -> Box:
     """Takes a suite off a box; what it scored before stays. Raises NotFound."""
+    authorize(house, "box.edit", box_id, signed=who)
     box = house.box(box_id)
     if box.suite(suite_id) is None:
         raise NotFound("suite", suite_id, [one.id for one in box.suites])
+    record(house, "box.edit", box_id, removed_suite=suite_id)
     return _put(house, box, [one for one in box.suites if one.id != suite_id], who)
 
 

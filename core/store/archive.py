@@ -19,12 +19,40 @@ class FolderArchive(Archive):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def append_events(self, run_id: str, offset: int, data: bytes) -> None:
-        path = self.folder / "ledger" / f"{run_id}.jsonl"
+        path = self._ledger(run_id)
         path.parent.mkdir(exist_ok=True)
-        have = path.stat().st_size if path.exists() else 0
-        fresh = data[max(0, have - offset) :]
+        have = self.ledger_size(run_id)
+        if have < offset:
+            raise StoreError(
+                f"The ledger of run {run_id[:6]} here has {have} bytes, {offset} were stored. Nothing was added.",
+                hint="Run `python -m core doctor --mend`: it is fetched again while the box still has it.",
+            )
+        fresh = data[have - offset :]
         if fresh:
             _append(path, fresh)
+
+    def ledger_size(self, run_id: str) -> int:
+        path = self._ledger(run_id)
+        return path.stat().st_size if path.exists() else 0
+
+    def replace_ledger(self, run_id: str, data: bytes) -> None:
+        path = self._ledger(run_id)
+        path.parent.mkdir(exist_ok=True)
+        fresh = path.with_suffix(".part")
+        fresh.unlink(missing_ok=True)
+        _append(fresh, data)
+        if path.exists():
+            os.replace(path, path.with_suffix(f".damaged-{path.stat().st_mtime_ns}"))
+        os.replace(fresh, path)
+
+    def drop(self, stored_as: str) -> bool:
+        path = self.folder / stored_as
+        there = path.exists()
+        path.unlink(missing_ok=True)
+        return there
+
+    def _ledger(self, run_id: str) -> Path:
+        return self.folder / "ledger" / f"{run_id}.jsonl"
 
     def keep(self, run_id: str, name: str, data: bytes) -> KeptFile:
         target = self.folder / "raw" / run_id / f"{name}.gz"

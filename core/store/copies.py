@@ -16,7 +16,7 @@ def copy_database(database: Database, target: Path) -> dict[str, Any]:
     """Copies while others go on reading; no transaction falls between rows and head. {digests, seq, sha}; raises StoreError."""
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     aside = target.with_name(f"{target.name}.part")
-    _remove(aside)
+    remove_database(aside)
     with database.still():
         head, before = database.recorded_to(), digests(database)
         try:
@@ -28,29 +28,30 @@ def copy_database(database: Database, target: Path) -> dict[str, Any]:
                 finally:
                     cursor.execute("DETACH copied")
         except StoreError:
-            _remove(aside)
+            remove_database(aside)
             raise
-    _sync(aside)
+    sync(aside)
     after = _digests_of(aside)
     wrong = differing(before, after)
     if wrong:
-        _remove(aside)
+        remove_database(aside)
         raise StoreError(f"The copy differs from the database in {', '.join(wrong)}; it was thrown away.", hint="Run `doctor`.")
     os.replace(aside, target)
-    _sync(target.parent)
+    sync(target.parent)
     head = head or Head(0, "")
     return {"digests": after, "seq": head.seq, "sha": head.sha}
 
 
 def _digests_of(path: Path) -> dict[str, dict[str, Any]]:
-    copied = Database(path)
+    copied = Database(path, read_only=True)
     try:
         return digests(copied)
     finally:
         copied.close()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Has the disk keep a file or a folder's entries."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -58,6 +59,7 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _remove(path: Path) -> None:
+def remove_database(path: Path) -> None:
+    """Removes a database file with its WAL."""
     for part in (path, Path(f"{path}.wal")):
         part.unlink(missing_ok=True)

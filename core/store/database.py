@@ -24,6 +24,8 @@ _HOLDER = re.compile(r"PID (\d+)")
 _QUESTION = re.compile(r"\s*(SELECT|FROM|DESCRIBE)\b", re.IGNORECASE)
 _OPTIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": "2"}
 _FULL = "No space left"
+_ONE_ROW = re.compile(r"(INSERT\b.*\bVALUES )(\((?:\?, )*\?\))", re.DOTALL)
+_AT_ONCE = 200
 
 
 class Writing:
@@ -45,9 +47,16 @@ class Writing:
         return done
 
     def executemany(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for many rows."""
-        for row in rows:
-            self.execute(sql, row)
+        """One statement for many rows; plain inserts go some hundred rows at a time."""
+        form = _ONE_ROW.fullmatch(sql)
+        self.do.append((sql, [list(row) for row in rows]))
+        for start in range(0, len(rows), _AT_ONCE):
+            part = rows[start : start + _AT_ONCE]
+            if form:
+                self._cursor.execute(form[1] + ", ".join([form[2]] * len(part)), [value for row in part for value in row])
+            else:
+                for row in part:
+                    self._cursor.execute(sql, list(row))
 
     def execute_from(self, note: dict[str, Any], statements: Sequence[tuple[str, Sequence[Any]]]) -> None:
         """Statements whose content stands in another file; the record only says in which."""
@@ -62,13 +71,15 @@ class Database:
     With a `record` every transaction is written ahead; `holder` is let go at the end.
     """
 
-    def __init__(self, path: Path, *, record: HouseRecord | None = None, holder: Holder | None = None) -> None:
+    def __init__(self, path: Path, *, record: HouseRecord | None = None, holder: Holder | None = None, read_only: bool = False) -> None:
         self.path = path
         self.record = record
         self.holder = holder
+        self._is_read_only = read_only
         self._write = threading.RLock()
         self.writes = 0  # grows with every transaction: what was read under one number is still true under the same number
         self._is_dead = False
+        self._is_writing = False
         self._open_question: Head | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connect()
@@ -87,12 +98,15 @@ class Database:
     def tx(self, *, recorded: bool = True) -> Iterator[Writing]:
         """A transaction: all or nothing, one writer at a time. `recorded` False: for rows made anew from elsewhere (made_anew.py)."""
         with self._write, self.reader() as cursor:
+            if self._is_writing:
+                raise RuntimeError("a transaction inside a transaction: the two could not be told apart in the house record")
             if self._open_question is not None:
                 self._settle()
             before = self.record.head if self.record is not None else None
             cursor.execute("BEGIN")
             writing = Writing(cursor)
             self.writes += 1
+            self._is_writing = True
             try:
                 yield writing
                 if recorded and self.record is not None and (writing.do or writing.notes):
@@ -103,6 +117,8 @@ class Database:
                 if self.record is not None and self.record.head != before:
                     self.record.take_back()
                 raise
+            finally:
+                self._is_writing = False
             try:
                 self._commit(cursor, self.record.head if self.record is not None and self.record.head != before else None)
             finally:
@@ -145,7 +161,7 @@ class Database:
 
     def _connect(self) -> None:
         with self._translated():
-            self._root = duckdb.connect(str(self.path), config=dict(_OPTIONS))
+            self._root = duckdb.connect(str(self.path), read_only=self._is_read_only, config=dict(_OPTIONS))
             self._root.execute("SET GLOBAL timezone='UTC'")
             self._root.execute("SET GLOBAL python_enable_replacements=false")
 

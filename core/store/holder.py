@@ -73,7 +73,10 @@ def who_holds(folder: Path) -> dict[str, Any] | None:
 def in_use(name: str, who: dict[str, Any] | None) -> StoreInUse:
     """The refusal in words."""
     who = who or {}
-    named = f"process {who['pid']} on {who['host']} since {who['since']} UTC ({who['program']})" if who.get("since") else "another process"
+    named = "another process"
+    if who.get("since"):
+        since = f"{datetime.fromisoformat(who['since']):%Y-%m-%d %H:%M:%S} UTC"
+        named = f"process {who['pid']} on {who['host']} since {since} ({who['program']})"
     return StoreInUse(
         f"{name} is held by {named}. Nothing was changed.",
         hint="Close the other program (the app itself counts), or choose another file with --db or DRAFTLEDGER_DB.",

@@ -61,7 +61,7 @@ class DuckImports(ImportRows):
         return [{**row, "placement": json.loads(str(row["placement"]))} for row in rows]
 
     def keep_reading(self, sha256: str, reader: str, body: dict[str, Any], at: datetime) -> None:
-        with self._db.tx(recorded=False) as cursor:
+        with self._db.tx() as cursor:
             cursor.execute("INSERT OR IGNORE INTO log_readings VALUES (?, ?, ?, ?)", [sha256, reader, _json(body), at])
 
     def reading(self, sha256: str, reader: str) -> dict[str, Any] | None:

@@ -8,7 +8,6 @@ TABLES = {
     "published_remarks": "shipped with the product",
     "public_results": "shipped with the product",
     "public_results_loaded": "shipped with the product",
-    "log_readings": "read again from the kept logs",
     "cell_gates": "worked out again from the stored events",
     "house_cursor": "the place in the house record",
     "schema_migrations": "the files of core/store/migrations",

@@ -46,12 +46,12 @@ class RecordBroken(StoreError):
 
 
 class HouseRecord:
-    """The record as a file. One process at a time: whoever holds the database."""
+    """The record as a file. One process at a time writes: whoever holds the database. `is_reader`: the file is only looked at."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_reader: bool = False) -> None:
         self.path = path
         self._before = 0
-        self.torn = self._close_torn_line()
+        self.torn = 0 if is_reader else self._close_torn_line()
         self.head, self._previous = self._read_head(), Head(0, "")
 
     @property
@@ -88,13 +88,15 @@ class HouseRecord:
         os.truncate(self.path, self._before)
         self.head = self._previous
 
-    def lines(self, *, after: Head = START) -> Iterator[dict[str, Any]]:
-        """Lines behind `after` in order, each checked against the one before. Raises RecordBroken with the line's number."""
+    def lines(self, *, after: Head = START, upto: int | None = None) -> Iterator[dict[str, Any]]:
+        """Lines behind `after`, up to a number, each checked against the one before. Raises RecordBroken with the line's number."""
         if not self.path.exists():
             return
         last = after
         with self.path.open("rb") as file:
             for number, raw in enumerate(file, 1):
+                if upto is not None and number > upto:
+                    return
                 if number > after.seq:
                     line = _checked(raw, number, last)
                     last = Head(line["seq"], line["sha"])
@@ -127,17 +129,18 @@ class HouseRecord:
 
     def _read_head(self) -> Head:
         size = self.path.stat().st_size if self.path.exists() else 0
-        if size == 0:
+        whole = _end_of_last_line(self.path, size) if size else 0
+        if whole == 0:
             return Head(0, "")
-        start = _end_of_last_line(self.path, size - 1)
+        start = _end_of_last_line(self.path, whole - 1)
         with self.path.open("rb") as file:
             file.seek(start)
             try:
-                line = json.loads(file.read())
+                line = json.loads(file.read(whole - start))
                 return Head(int(line["seq"]), str(line["sha"]))
             except (ValueError, KeyError, TypeError) as error:
                 raise RecordBroken(
-                    f"The last line of {self.path.name} cannot be read. Nothing was changed.", hint="Restore a backup: see docs/store.md."
+                    f"The last line of {self.path.name} cannot be read. Nothing was changed.", hint="See docs/store.md, “A broken record”."
                 ) from error
 
 

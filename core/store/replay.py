@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +10,10 @@ from typing import Any
 from core.domain.event_lines import event_row, read_page
 from core.errors import OutputNotUnderstood, StoreError
 from core.store.database import Database, Writing
+from core.store.events import event_rows
 from core.store.migrations import apply_one, apply_pending, available
 from core.store.record import START, Head, HouseRecord, RecordBroken
 
-EVENT_ROWS = "INSERT OR IGNORE INTO run_events VALUES (?, ?, ?, ?, ?)"
 _AT_ONCE = 200
 
 
@@ -32,11 +31,11 @@ class Replayed:
     faults: list[str] = field(default_factory=list)
 
 
-def replay(database: Database, record: HouseRecord, ledgers: Path, *, after: Head = START) -> Replayed:
-    """Does the record's lines above `after` again, in their order. A broken record is followed up to its last whole line."""
+def replay(database: Database, record: HouseRecord, ledgers: Path, *, after: Head = START, upto: int | None = None) -> Replayed:
+    """Does the record's lines behind `after` again, in their order. A broken record is followed up to its last whole line."""
     done, waiting = Replayed(at=after), []
     try:
-        for line in record.lines(after=after):
+        for line in record.lines(after=after, upto=upto):
             waiting.append(line)
             if len(waiting) >= _AT_ONCE or any("migration" in note or "base" in note for note in line["notes"]):
                 _apply(database, waiting, ledgers, done)
@@ -93,13 +92,13 @@ def _rows_of(lines: Iterable[dict[str, Any]], writing: Writing, ledgers: Path, d
         for note in line["notes"]:
             if "ledger" in note:
                 rows = _events(ledgers, note, done)
-                writing.execute_from(note, [(EVENT_ROWS, row) for row in rows])
+                writing.execute_from(note, [event_rows(note["ledger"], rows)] if rows else [])
                 done.events += len(rows)
         for sql, many in line["do"]:
             writing.executemany(sql, many)
 
 
-def _events(ledgers: Path, note: dict[str, Any], done: Replayed) -> list[list[Any]]:
+def _events(ledgers: Path, note: dict[str, Any], done: Replayed) -> list[dict[str, Any]]:
     """The events of a piece of a ledger, each checked against the one before. What is missing is said, the rest is taken."""
     run_id, start, end = note["ledger"], note["from"], note["to"]
     path = ledgers / f"{run_id}.jsonl"
@@ -113,5 +112,4 @@ def _events(ledgers: Path, note: dict[str, Any], done: Replayed) -> list[list[An
         return []
     if len(data) != end - start or page.consumed != len(data):
         done.faults.append(f"Ledger of run {run_id[:6]} ends at byte {start + len(data)}; {end} were stored.")
-    rows = [event_row(event) for event in page.events]
-    return [[run_id, row["seq"], row["kind"], row["noted_at"], json.dumps(row["body"])] for row in rows]
+    return [event_row(event) for event in page.events]

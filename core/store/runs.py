@@ -8,10 +8,10 @@ from typing import Any
 
 from core.ports.store import Batch, Row, RunRows
 from core.store.database import Database
+from core.store.events import event_rows
 
 _STATE_COLUMNS = ("state", "note", "problem", "unreachable_since", "reached_at", "cancel_by", "cancel_at", "ended_at")
 _SET = {name: "UPDATE run_state SET {} = ? WHERE run_id = ?".format(name) for name in _STATE_COLUMNS}  # noqa: S608 UP032 (closed list)
-_INSERT_EVENT = "INSERT OR IGNORE INTO run_events VALUES (?, ?, ?, ?, ?)"
 _PASSING = {"reached_at"}  # a look that found nothing new
 _SELECT = """SELECT r.*, s.* EXCLUDE (run_id), p.spec FROM runs r JOIN run_state s USING (run_id) LEFT JOIN run_specs p USING (run_id)"""
 _SAMPLE_COLUMNS = (
@@ -52,8 +52,8 @@ class DuckRuns(RunRows):
                 values,
             )
             cursor.execute(
-                "INSERT INTO run_state (run_id, state, note, read_offset, last_seq, last_sha) VALUES (?, ?, '', 0, 0, '')",
-                [row["run_id"], row["state"]],
+                "INSERT INTO run_state (run_id, state, note, read_offset, last_seq, last_sha) VALUES (?, ?, ?, 0, 0, '')",
+                [row["run_id"], row["state"], row.get("note", "")],
             )
         return True
 
@@ -90,8 +90,7 @@ class DuckRuns(RunRows):
                 return  # somebody else took this page in meanwhile
             start, seq, sha = known or (0, 0, "")
             note = {"ledger": run_id, "from": start, "to": batch.offset, "seq": seq, "sha": sha}
-            events = [[run_id, event["seq"], event["kind"], event["noted_at"], json.dumps(event["body"])] for event in batch.events]
-            cursor.execute_from(note, [(_INSERT_EVENT, values) for values in events])
+            cursor.execute_from(note, [event_rows(run_id, batch.events)] if batch.events else [])
             for recipe_id, body in batch.recipes.items():
                 cursor.execute("INSERT OR IGNORE INTO recipes VALUES (?, ?)", [recipe_id, json.dumps(body)])
             for server in batch.servers:
@@ -124,3 +123,11 @@ class DuckRuns(RunRows):
 
     def raw_files(self, run_id: str) -> list[Row]:
         return self._db.rows("SELECT * FROM raw_files WHERE run_id = ? ORDER BY name", [run_id])
+
+    def retire(self, row: Row) -> None:
+        values = [row[name] for name in ("run_id", "what", "name", "days", "noted_at")]
+        with self._db.tx() as cursor:
+            cursor.execute("INSERT OR IGNORE INTO retired (run_id, what, name, days, noted_at) VALUES (?, ?, ?, ?, ?)", values)
+
+    def retired(self, run_id: str | None = None) -> list[Row]:
+        return self._db.rows("SELECT * FROM retired WHERE ?::VARCHAR IS NULL OR run_id = ? ORDER BY noted_at", [run_id, run_id])

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import StoreError, StoreInUse
+from core.store.anew import make
+from core.store.copies import copy_database
 from core.store.database import Database
 from core.store.digests import recorded_tables
 from core.store.holder import Holder
 from core.store.migrations import apply_pending, available, pending
 from core.store.record import HouseRecord
-from core.store.replay import Replayed, forward_one, replay
+from core.store.replay import forward_one
 
 _ROWS_A_LINE = 500
 
@@ -89,7 +91,7 @@ def _difference(database: Database, folder: Path, record: HouseRecord, *, was_cl
         return "The file knew nothing of what the house record holds."
     behind = record.head.seq - reached.seq
     if behind < 0:
-        _begin_again(database, folder, record, f"Its rows stand at {reached.seq}, house.jsonl ends at {record.head.seq}.")
+        begin_again(database, folder, record, f"Its rows stand at {reached.seq}, house.jsonl ends at {record.head.seq}.")
         return None
     if record.sha_at(reached.seq) != reached.sha:
         raise StoreError(
@@ -129,17 +131,6 @@ def _made_anew(path: Path, folder: Path, record: HouseRecord, why: str) -> Datab
     return Database(path, record=record)
 
 
-def make(target: Path, record: HouseRecord, folder: Path) -> Replayed:
-    """A new database file from the record and the ledgers."""
-    for leftover in (target, Path(f"{target}.wal")):
-        leftover.unlink(missing_ok=True)
-    database = Database(target)
-    try:
-        return replay(database, record, folder / "ledger")
-    finally:
-        database.close()
-
-
 def set_aside(path: Path, folder: Path) -> Path:
     """Moves the file with its WAL into `aside/<time>/`; the folder it would lie in is returned even when there was nothing to move."""
     aside = folder / "aside" / stamp()
@@ -154,13 +145,12 @@ def _migrate(database: Database, folder: Path) -> None:
     """Applies what is pending; a file that holds something is copied first."""
     waiting = [number for number, _ in pending(database)]
     if waiting and waiting[0] > 1:
-        from core.store.copies import copy_database
-
         copy_database(database, folder / "backups" / f"before-schema-{waiting[0]:04d}-{stamp()}.duckdb")
     apply_pending(database)
 
 
-def _begin_again(database: Database, folder: Path, record: HouseRecord, why: str) -> None:
+def begin_again(database: Database, folder: Path, record: HouseRecord, why: str) -> None:
+    """A new record from the rows; the older one stays beside it."""
     aside = record.set_aside(f"house-{stamp()}.jsonl")
     begin_record(database, record)
     note(folder, f"The house record was begun anew from the database. {why} The older one lies in {aside.name}.")

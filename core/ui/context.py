@@ -11,9 +11,10 @@ from core.ui.identity import actor_at_this_tab
 
 @st.cache_resource(show_spinner=False)
 def services() -> Services:
-    """Opens the store and starts the follower, once per process; pages, routes and lifespan share it."""
+    """Opens the store and starts follower and housekeeper, once per process; pages, routes and lifespan share it."""
     opened = build()
     opened.follower.start()
+    opened.housekeeper.start()
     return opened
 
 

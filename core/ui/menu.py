@@ -48,6 +48,7 @@ ENTRIES = (
     Entry("Admin", "people", "People", action="person.see"),
     Entry("Admin", "tokens", "Tokens", action="token.see"),
     Entry("Admin", "audit", "Audit log", action="audit.see"),
+    Entry("Admin", "health", "Health", action="house.keep"),
 )
 
 

@@ -21,7 +21,7 @@ CASES = [
     ("Is it raining in Oslo?", "weather", {"city": "Oslo"}),
     ("Set a timer for an hour and a half.", "timer", {"minutes": 90}),
 ]
-TOKENS, LIMIT_S = 160, 120
+TOKENS, LIMIT_S = 96, 120
 
 
 def ask(question):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from core.services.coverage import coverage_of, failed_runs, places
-from core.services.matrix import fitting
+from core.services.matrix import fitting, rows_of
 from core.services.matrix_heads import all_heads, known_of
+from core.services.next_cells import ROWS_ASKED, next_cells
 from core.ui.components.coverage_view import draw_claims, draw_coverage, draw_failed_runs
+from core.ui.components.diagnosis_card import next_cells_list
 from core.ui.components.links import page_link
 from core.ui.components.matrix_bar import one_page
 from core.ui.components.matrix_filters import choose, wanted
@@ -30,4 +32,6 @@ if found:
 else:
     st.info("No row fits these filters.")
 draw_failed_runs(failed_runs(house, everything))
+with st.container(border=True), shown():
+    next_cells_list(next_cells(house, rows_of(house, heads[:ROWS_ASKED])))
 page_link("propose", "Propose a change and measure it")

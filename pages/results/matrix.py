@@ -38,7 +38,7 @@ if heads:
     st.subheader("The same as a table", anchor=False)
     draw_table(rows)
     st.subheader("Curves", anchor=False)
-    draw_lines(rows)
+    draw_lines(house, rows)
     remarks(house.store.published.remarks())
 else:
     st.info("No row fits these filters. Nothing was measured that way yet.")

@@ -8,7 +8,6 @@ from core.services.explain import explain
 from core.services.receipts import receipt
 from core.ui.components import receipt as part
 from core.ui.components.cell_notes import cell_notes
-from core.ui.components.computed import computed
 from core.ui.components.diagnosis_card import diagnosis, next_best, projection
 from core.ui.components.links import page_link
 from core.ui.components.price_ledger import price_card, split_card, tag_card
@@ -41,20 +40,20 @@ with right, st.container(border=True):
     part.origin_card(view)
 with left, st.container(border=True):
     tag_card(explained["tags"])
-with right, st.container(border=True):
-    next_best(explained["advice"])
 with left, st.container(border=True):
+    next_best(explained["advice"])
+with right, st.container(border=True):
     diagnosis(explained["findings"], explained["failure_modes"])
 with st.container(border=True):
     samples_table(view)
     downloads(view, explained)
 with st.container(border=True):
-    curves(view)
+    curves(house, view)
     projection(explained["projection"], explained["positions"])
 cell_notes(house, view)
-behind(house, view, explained)
+behind(house, view)
 with st.container(border=True):
     st.markdown("**What this does not show**")
     part.not_shown(view)
-computed("inequality", "a", *(["published_a"] if view["kind"] == "published" else []), "h", "step", "break_even", "split", "noise")
+part.formulas(view)
 part.onward(view)

@@ -340,10 +340,10 @@ def test_timings_that_cannot_be_counted(timings: dict[str, Any] | None, reason: 
 
 
 def test_bodies_for_both_routes() -> None:
-    chat = body_for("/v1/chat/completions", {"temperature": 0, "max_tokens": 1}, "hello", 129)
+    chat = body_for("/v1/chat/completions", {"temperature": 0, "max_tokens": 1}, ["hello"], 129)
     assert chat["messages"] == [{"role": "user", "content": "hello"}]
     assert (chat["max_tokens"], chat["stream"], chat["stream_options"]) == (129, True, {"include_usage": True})
-    plain = body_for("/completion", {}, "hello", 129)
+    plain = body_for("/completion", {}, ["hello"], 129)
     assert (plain["prompt"], plain["n_predict"]) == ("hello", 129)
 
 

@@ -26,7 +26,8 @@ def main() -> None:
             for scheme in ("light", "dark"):
                 for name, address in addresses.items():
                     photograph(browser, f"{app.url}/{address}", name, scheme, 1366)
-            photograph(browser, f"{app.url}/matrix", "matrix-narrow", "light", 390)
+            for name in ("matrix", "receipt", "price"):
+                photograph(browser, f"{app.url}/{addresses[name]}", f"{name}-narrow", "light", 390)
         finally:
             browser.close()
             app.stop()

@@ -40,6 +40,8 @@ class ScriptedBox(BenchBox):
         self.lose_answers = 0
         self.refuse = ""
         self.busy_with = ""
+        self.forgets: list[tuple[str, int, str, float]] = []
+        self.leftovers: list[dict[str, Any]] = []
         self.submitted: dict[str, dict[str, Any]] = {}
         self.starts: list[str] = []
         self.cancels: list[tuple[str, str]] = []
@@ -111,6 +113,18 @@ class ScriptedBox(BenchBox):
             if run_id in self._finished:
                 return self._answer({"answer": "finished", "left": []})
             return self._answer({"answer": "asked" if run_id in self._alive else "reaped", "left": []})
+
+    def reap(self) -> dict[str, Any]:
+        self._reach()
+        return self._answer({"reaped": list(self.leftovers)})
+
+    def forget(self, run_id: str, *, seq: int, sha: str, age_s: float) -> dict[str, Any]:
+        check_run_id(run_id)
+        self._reach()
+        with self._lock:
+            self.forgets.append((run_id, seq, sha, age_s))
+            known = self.submitted.pop(run_id, None)
+            return self._answer({"answer": "unknown-run" if known is None else "forgotten", "why": ""})
 
     def read_events(self, run_id: str, offset: int, limit: int = 1 << 20) -> bytes:
         check_run_id(run_id)

@@ -25,6 +25,7 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Servic
     """The services every page of this test sees."""
     opened = build(Settings(db=tmp_path / "test.duckdb", local_dir=tmp_path / "local", local_token="off"))
     monkeypatch.setattr(opened.follower, "start", lambda: None)
+    monkeypatch.setattr(opened.housekeeper, "start", lambda: None)
     monkeypatch.setattr(context, "build", lambda: opened)
     st.cache_resource.clear()
     yield opened

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from core.domain.box import THIS_MACHINE
 from core.domain.run import short
+from core.ports.store import Batch
 from core.services.house import House
 from core.services.recipes import recipe_file
 from tests.fakes.measured_run import write_run
@@ -81,6 +84,29 @@ def test_a_suite_is_registered_on_the_box_s_card_as_an_argument_list(open_page: 
     assert kept is not None and kept.argv == ["/opt/run me.sh", "--all; rm -rf /"]
     next(one for one in at.button if one.key == f"remove-{THIS_MACHINE}-mine").click().run()
     assert house.box(THIS_MACHINE).suite("mine") is None
+
+
+def test_the_run_page_shows_suites_and_the_forced_pass_as_synthetic(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house, forced=True, suites=["tool-calls"])
+    at_ = datetime(2026, 3, 1, tzinfo=UTC)
+    house.store.runs.set_spec(run_id, {"suites": [{"id": "tool-calls", "runs": 2, "band": 10.0}]}, at_)
+    batch = Batch(run_id, 2000, 902, "1" * 64)
+    line = {"n_max": 1, "a_none": 1.0, "none_ms": 60.0, "a_all": 2.0, "all_ms": 70.0, "d_ms": None}
+    batch.events.append({"seq": 901, "kind": "forced_fit", "noted_at": at_, "body": {"lines": [line], "across": None}})
+    for place, (n, score) in enumerate([(1, 44.0), (1, None), (0, 50.0), (0, 54.0)]):
+        status, reason = ("ok", "") if score is not None else ("timeout", "It was not done after 9 s and was ended.")
+        batch.suite_runs.append(
+            {"run_id": run_id, "seq": 910 + place, "suite": "tool-calls", "n_max": n, "c": 1, "run": 1 + place % 2, "status": status,
+             "reason": reason, "score": score, "exit_code": 0, "took_s": 1.0, "output": "<b>said</b>", "errors": "", "noted_at": at_}
+        )  # fmt: skip
+    house.store.runs.ingest(batch)
+    at = open_page("run", run=run_id)
+    assert not at.exception
+    said = words(at)
+    told = ("50, 54", "-8, ±10", "too few scores to say", "no score. It was not done after 9 s", "<b>said</b>", "60.0 … 70.0")
+    for sentence in (*told, "Synthetic: acceptance was forced"):
+        assert sentence in said, sentence
+    assert "1.88: 1.18×" in said, "the real a, with its measured speed-up"
 
 
 def test_receipt_and_run_page_offer_the_recipe_and_say_what_can_be_believed(open_page: OpenPage, house: House) -> None:

@@ -78,14 +78,21 @@ def test_run_sweep_starts_one_run_however_often_it_is_clicked(open_page: OpenPag
     assert "○ n=1" in _texts(at)
 
 
-def test_another_tab_is_told_that_the_box_is_busy(open_page: OpenPage, house: House, sheet: str) -> None:
+def test_a_sweep_of_another_worksheet_waits_for_the_box_with_its_place(open_page: OpenPage, house: House, sheet: str) -> None:
     other = propose(house, {**ASKED, "title": "other"}, who="Bo")
     first, second = open_page("worksheet", worksheet=sheet, person="Ada"), open_page("worksheet", worksheet=other, person="Bo")
     _button(first, "Run sweep").click().run()
     _button(second, "Run sweep").click().run()
-    assert "The box is busy" in words(second) and "Nothing was started." in words(second)
-    assert "Run sweep" in _labels(second)
-    assert len(house.store.runs.find()) == 1
+    waiting, running = house.store.runs.find()
+    assert (running["state"], waiting["state"]) == ("preparing", "queued")
+    assert "number 1 in the queue" in words(second) and running["run_id"][:4] in words(second) and "(Ada)" in words(second)
+
+
+def test_a03_two_tabs_of_one_worksheet_start_one_sweep(open_page: OpenPage, house: House, sheet: str) -> None:
+    first, second = open_page("worksheet", worksheet=sheet, person="Ada"), open_page("worksheet", worksheet=sheet, person="Bo")
+    _button(first, "Run sweep").click().run()
+    _button(second, "Run sweep").click().run()
+    assert len(house.store.runs.find()) == 1 and "Run sweep" not in _labels(second) and "preparing" in words(second)
 
 
 def test_after_a_stopped_run_another_can_be_asked_for(open_page: OpenPage, house: House, sheet: str) -> None:

@@ -8,6 +8,7 @@ from core.domain.run import new_run_id
 from core.errors import InvalidInput, NotFound
 from core.services import follow, runs
 from core.services.cold import cold_figures
+from core.services.explain import explain
 from core.services.forecast import residuals, speedup_curve
 from core.services.matrix import matrix_rows
 from core.services.noise import noise_words
@@ -87,6 +88,7 @@ def test_forced_figures_stand_in_no_cell_no_receipt_and_no_worksheet(house, box,
     assert len(house.store.cells.of_run(run_id)) == 2 and len(house.store.cells.samples(run_id)) == 3 * 4
     assert len(house.store.cells.samples(run_id, kind="synthetic")) == 2 * 4
     found = receipt(house, f"{run_id}-1-1")
+    assert {(event["body"].get("stage") or {}).get("kind") for event in found["events"]} <= {"baseline", "step", "baseline-again", None}
     assert len(found["samples"]) == 4 and [row["server"] for row in found["servers"]] == [2]
     assert len(runs.show_run(house, run_id)["repetitions"]) == 9
     lines = {stage["name"]: stage["speedup"] for stage in runs.show_run(house, run_id)["stages"]}
@@ -173,6 +175,8 @@ def test_scored_suites_fill_the_worksheet_and_pass_its_gate(house, box):
     assert gate["state"] == "pass"
     (line,) = suite_table(house, runs.get_run(house, run_id))
     assert (line["difference"], line["verdict"], len(line["runs"])) == (-6.5, "within", 4)
+    seen = str(explain(house, receipt(house, f"{run_id}-1-1"))["failure_modes"])
+    assert "one stream only" in seen and "without a suite run" not in seen, "a scored suite counts for the speed claim"
 
 
 def test_a_suite_that_hung_is_told_and_typed_scores_can_stand_in(house, box):

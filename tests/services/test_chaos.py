@@ -43,6 +43,12 @@ class FileBox(BenchBox):
     def cancel(self, run_id, who):
         return {"answer": "asked", "left": []}
 
+    def reap(self):
+        return {"reaped": []}
+
+    def forget(self, run_id, *, seq, sha, age_s):
+        return {"answer": "kept", "why": "scripted"}
+
     def read_events(self, run_id, offset, limit=1 << 20):
         data = (self.folder / "events.jsonl").read_bytes()
         return data[offset : offset + self.rng.randint(1, 9000)]

@@ -190,9 +190,11 @@ def test_a_second_click_and_a_second_run(house, start):
     run_id = start()
     again = runs.start_run(house, run_id, {**runs.get_run(house, run_id)["request"]}, who="Ada")
     assert again is False and len(runs.list_runs(house)) == 1
+    house.store.worksheets.insert({"worksheet_id": "w-1", "title": "t", "body": {}, "created_by": "Ada", "created_at": house.clock.now()})
+    first = start(worksheet_id="w-1")
     with pytest.raises(BoxBusy) as busy:
-        start()
-    assert run_id[:4] in busy.value.message and len(runs.list_runs(house)) == 1
+        start(worksheet_id="w-1")
+    assert first[:4] in busy.value.message and len(runs.list_runs(house)) == 2, "one worksheet, one sweep, however many tabs"
 
 
 @pytest.mark.parametrize(
@@ -225,9 +227,9 @@ def test_busy_and_refused_boxes_say_so(house, box, start):
     box.busy_with = "f" * 32
     run_id = start()
     follow.follow_once(house, run_id)
-    assert "held by run ffffff" in runs.get_run(house, run_id)["problem"]["message"]
+    run = runs.get_run(house, run_id)
+    assert run["state"] == "queued" and "held by run r-ffff" in run["note"] and "not started from here" in run["note"]
     box.busy_with, box.refuse = "", "less than 200 MiB free"
-    run_id = start()
     follow.follow_once(house, run_id)
     assert "less than 200 MiB free" in runs.get_run(house, run_id)["problem"]["message"]
 

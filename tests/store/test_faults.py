@@ -331,6 +331,16 @@ def test_a_failed_transaction_leaves_no_line(tmp_path):
     database.close()
 
 
+def test_a_transaction_inside_a_transaction_is_a_defect_and_loses_nothing(tmp_path):
+    database, store = open_store(tmp_path / "n.duckdb")
+    with pytest.raises(RuntimeError, match="inside a transaction"), database.tx():
+        store.worksheets.insert(worksheet(1))
+    store.worksheets.insert(worksheet(2))
+    assert [row["worksheet_id"] for row in store.worksheets.all()] == ["w-00000002"]
+    database.close()
+    assert contents(tmp_path / "n.duckdb")[2] == []
+
+
 def test_what_is_written_has_to_give_the_same_rows_again():
     """A statement with a clock, a dice or a sequence in it could not be done again."""
     for path in [*Path("core/store").glob("*.py"), *Path("core/store/migrations").glob("*.sql")]:

@@ -102,3 +102,15 @@ def test_unknown_box_and_model_list_the_known(tmp_path):
     assert code == 2 and "this-machine" in found["error"]["hint"]
     code, found = core(*base, "--box", "this-machine", "--model", "gpt")
     assert code == 2 and "made-dense" in found["error"]["hint"]
+
+
+def test_a_bad_recipe_file_is_exit_2_and_names_the_line(tmp_path):
+    bad = tmp_path / "r.toml"
+    bad.write_text("format = 1\nn_max = = 3\n")
+    db = ("--db", str(tmp_path / "x.duckdb"), "--json")
+    code, found = core("sweep", "--box", "this-machine", "--recipe", str(bad), *db, DRAFTLEDGER_LOCAL_DIR=str(tmp_path))
+    assert code == 2 and "line 2" in found["error"]["message"] and "Nothing was started" in found["error"]["hint"]
+    code, found = core("sweep", "--box", "this-machine", "--recipe", str(tmp_path / "none.toml"), *db, DRAFTLEDGER_LOCAL_DIR=str(tmp_path))
+    assert code == 2 and "cannot be read" in found["error"]["message"]
+    code, found = core("sweep", "--box", "this-machine", *db, DRAFTLEDGER_LOCAL_DIR=str(tmp_path))
+    assert code == 2 and "recipe file" in found["error"]["message"]

@@ -47,7 +47,7 @@ def test_blanks_are_taken_out_and_put_back_at_any_depth():
         (lambda text: text.replace("n_cpu_moe = 14", "n_cpu_moe = 15"), "recipe", "changed after it was written"),
         (lambda text: text.replace("[sweep]", "[swept]"), "sweep", "needed"),
         (lambda text: text.replace("recipe_id", "recipe_ID", 1), "recipe_id", "needed"),
-        (lambda text: text.replace('"draft_artifact"', '"placement", "nowhere", "deep"', 1), "unset", "places inside"),
+        (lambda text: text.replace('"draft_artifact"', '"placement.nowhere.deep"', 1), "unset", "places inside"),
         (lambda text: "", "format", "has to be 1"),
         (lambda text: "a = " + "[" * 5000, "recipe file", ""),
     ],

@@ -10,8 +10,8 @@ WORKLOADS = load_workloads(ROOT / "data")
 
 
 def test_the_kinds_that_ship():
-    assert {"chat-short", "code", "extraction", "long-context"} <= WORKLOADS.keys()
-    assert {one.shape for one in WORKLOADS.values()} >= {"chat", "classification"}
+    assert {"chat-short", "code", "extraction", "long-context", "tool-loop"} <= WORKLOADS.keys()
+    assert {one.shape for one in WORKLOADS.values()} == {"chat", "classification", "tool loop"}
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

@@ -35,6 +35,8 @@ def box_card(house: House, row: dict[str, Any]) -> None:
             st.rerun()
         if row["run"]:
             run_link(row["run"]["run_id"], f"held by run {short(row['run']['run_id'])}: {row['run']['state']}")
+        for place, run in enumerate(row["queue"], 1):
+            run_link(run["run_id"], f"waits as number {place}: run {short(run['run_id'])} by {run['requested_by']}")
         if errand(job, "Asking the box what it has …") == "failed":
             services().jobs.problem(job)  # what a person can act on is stored as a check; anything else is a defect and is raised here
         _check(house, box, check)

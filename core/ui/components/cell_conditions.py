@@ -1,4 +1,4 @@
-"""The cell gate and what the box did while a cell was measured: conditions with their reasons, repetitions with heat and memory, curves."""
+"""The cell gate and what the box did while a cell was measured: conditions with their reasons, repetitions with heat and memory."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from core.ui.components.figures import NOT_APPLICABLE, NOT_RECORDED, ms, plain, 
 
 View = dict[str, Any]
 _MARKS = {"pass": "✓ pass", "fail": "✕ fail", "n/a": "n/a", "not_recorded": f"{NOT_RECORDED} not recorded"}
-_CURVES = {"used_mib": "GPU memory, MiB", "sm_mhz": "SM clock, MHz", "power_w": "power, W", "temp_c": "temperature, °C",
-           "host_load_1m": "host load, 1 min"}  # fmt: skip
 
 
 def conditions(gate: View | None) -> None:
@@ -39,8 +37,8 @@ def verdict(gate: View) -> str:
     return "✓ Usable for a decision." if gate["usable"] else f"{NOT_RECORDED} Cannot support keep: {gate['why']}"
 
 
-def telemetry(house: House, view: View) -> None:
-    """A table with one line a repetition, and curves over the readings where the box has a GPU that could be read."""
+def repetitions(house: House, view: View) -> None:
+    """One line a repetition: both clocks, gaps, cost of a step, acceptance by slot, and what the box did."""
     rows = repetitions_of(house, view["run"]["run_id"], view["n_max"], view["c"])
     if not rows:
         st.text(f"{NOT_RECORDED} No repetition came.")
@@ -50,13 +48,6 @@ def telemetry(house: House, view: View) -> None:
         "Gaps: time between two streamed events as they reached the bench; an event can hold several tokens, and a speculative step sends"
         " several at once. Last token: from the request on, prompt and waiting included; it is no decode rate. Reject cost: an upper bound."
     )
-    readings = [{"repetition": _name(row), **reading} for row in rows for reading in row["telemetry"]]
-    for key, words in _CURVES.items():
-        known = [one for one in readings if isinstance(one.get(key), int | float)]
-        if known:
-            table = pd.DataFrame({"reading": place, words: one[key], "repetition": one["repetition"]} for place, one in enumerate(known))
-            st.caption(words)
-            st.line_chart(table, x="reading", y=words, color="repetition", height=180, x_label="reading, in order", y_label="")
 
 
 def _name(row: View) -> str:

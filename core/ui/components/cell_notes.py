@@ -37,4 +37,4 @@ def recipe_button(house: House, run_id: str, arm: tuple[int, int] | None, label:
     if found:
         name, text = found
         key = f"recipe-{run_id}-{'-'.join(map(str, arm or ('winner',)))}"
-        st.download_button(label, text, file_name=name, mime="application/toml", key=key, on_click="ignore", icon="📄")
+        st.download_button(label, text, file_name=name, mime="application/toml", key=key, on_click="ignore")

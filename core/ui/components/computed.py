@@ -53,6 +53,24 @@ FORMULAS = {
         "s = (n_max + 1) ÷ ((n_max + 1) ÷ a) ÷ ((D + V) ÷ H)",
         "core/domain/price.py, _parts",
     ),
+    "marginal": (
+        "Marginal token: going from a shorter draft to this one pays when each token gained costs less than a token does at the shorter"
+        " one. Off counts as a draft of length 0: H and one token a step.",
+        "Δ(D + V) ÷ Δa < (D + V)(n) ÷ a(n)",
+        "core/domain/break_even.py, going",
+    ),
+    "reject": (
+        "Reject cost: the time lost on rejected drafts, for each committed token. An upper bound: it charges a rejected token its whole"
+        " share of what the step costs above a plain one.",
+        "(proposed − accepted) ÷ proposed × (D + V − H) ÷ a   [ms], at most",
+        "core/domain/break_even.py, ledger_of",
+    ),
+    "projection": (
+        "Shorter drafts, predicted: what a(k) would be, from the shares of drafts that got that far. A speed-up only where the cost of k"
+        " was measured (the forced pass, else its own cell). Predicted figures order what to measure next and decide nothing.",
+        "a(k) = 1 + P₁ + … + Pₖ;   predicted s = a(k) × H ÷ (D + V)(k)",
+        "core/domain/projection.py, project",
+    ),
     "noise": (
         "Wins and loses are said only beyond noise: an exact rank test over the warm repetitions (p ≤ 0.05; 3 against 3 reaches"
         " it only when every run of one side beats every run of the other) and at least 2 %. Single published figures: at least"

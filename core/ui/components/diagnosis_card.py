@@ -11,7 +11,7 @@ from core.domain.diagnosis import NOT_RECORDED, RULED_OUT, SEEN, Finding
 from core.domain.next_cell import Advice
 from core.domain.projection import Projected
 from core.ui.components.figures import duration, literal, ms, plain, share, speedup
-from core.ui.components.links import page_link
+from core.ui.components.links import page_link, receipt_link
 
 MARKS = {SEEN: "● seen", RULED_OUT: "○ ruled out", NOT_RECORDED: "—? not recorded"}
 
@@ -46,12 +46,34 @@ def next_best(advice: list[Advice]) -> None:
         st.text("Nothing in this row is open that a further cell could turn.")
         return
     for one in advice[:3]:
-        minutes = f"about {duration(one.minutes * 60)}" if one.minutes is not None else "minutes not known: nothing was timed here"
-        rests = f" Rests on it: {'; '.join(one.rests)}." if one.rests else ""
         with st.container(gap=None):
-            st.text(f"{one.rank + 1}. {one.what} · {minutes}")
-            st.caption(_escaped(f"{one.why} Could turn: {one.could_change}.{rests}"))
+            st.text(f"{one.rank + 1}. {one.what} · {_minutes(one)}")
+            st.caption(_escaped(f"{one.why} Could turn: {one.could_change}.{_rests(one)}"))
     page_link("propose", "Propose and measure it")
+
+
+def next_cells_list(found: list[dict[str, Any]]) -> None:
+    """The most telling open cells over many rows, as `next_cells` gives them."""
+    st.markdown("**Measure next**")
+    if not found:
+        st.text("Nothing is open that a further cell could turn.")
+    for one in found:
+        advice: Advice = one["advice"]
+        with st.container(gap=None):
+            words = f"{one['model'] or 'model not recorded'} · {one['spill']}: {advice.what} · {_minutes(advice)}"
+            if one["cell_id"]:
+                receipt_link(one["cell_id"], words)
+            else:
+                st.text(words)
+            st.caption(literal(f"{advice.why} Could turn: {advice.could_change}.{_rests(advice)}", 600))
+
+
+def _minutes(advice: Advice) -> str:
+    return f"about {duration(advice.minutes * 60)}" if advice.minutes is not None else "minutes not known: nothing was timed here"
+
+
+def _rests(advice: Advice) -> str:
+    return f" Rests on it: {'; '.join(advice.rests)}." if advice.rests else ""
 
 
 def projection(projected: list[Projected], positions: list[float]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.domain.run import ACTIVE, FAILED, LOST, short
+from core.domain.run import ACTIVE, FAILED, LOST, QUEUED, short
 from core.services.boxes import list_boxes
 from core.services.decisions import list_decisions
 from core.services.house import House
@@ -66,7 +66,7 @@ def _run_line(run: dict[str, Any]) -> None:
         if run["state"] in ACTIVE:
             gone = f", not reached since {when(run['unreachable_since'])}" if run["unreachable_since"] else ""
             run_link(run["run_id"], f"◐ {name}")
-            st.text(f"{run['state']}{gone}")
+            st.text(f"{run['state']}{gone}{': ' + run['note'] if run['state'] == QUEUED and run['note'] else ''}")
         else:
             mark = "✕" if run["state"] in (FAILED, LOST) else "●"
             run_link(run["run_id"], f"{mark} {name}")

@@ -11,7 +11,9 @@ from core.charts.spill import Point, spill_figure
 from core.charts.steps import StepLine, steps_figure
 from core.domain.matrix import SHOWN
 from core.services.explain import points_of
+from core.services.house import House
 from core.ui.components.figures import cell_words
+from core.ui.components.forced_curve import forced_curve, has_pass
 from core.ui.components.grid import denominator, row_title
 from core.ui.components.receipt_curves import spoken as step_words
 from core.ui.components.receipt_curves import step_line
@@ -26,10 +28,10 @@ OBSERVATION = (
 )
 
 
-def draw_lines(rows: list[Row]) -> None:
-    """Speed-up against spill · acceptance against n · step cost against n, for the rows shown."""
-    names = ["Speed-up against spill", "Acceptance against n_max", "Step cost against n_max"]
-    spill, accept, cost = st.tabs(names, key="curves", bind="query-params")
+def draw_lines(house: House, rows: list[Row]) -> None:
+    """Speed-up against spill · acceptance against n · step cost against n · speed-up against a, for the rows shown."""
+    names = ["Speed-up against spill", "Acceptance against n_max", "Step cost against n_max", "Speed-up against a"]
+    spill, accept, cost, gain = st.tabs(names, key="curves", bind="query-params")
     with spill:
         if spill.open:
             _draw_spill(rows)
@@ -39,6 +41,9 @@ def draw_lines(rows: list[Row]) -> None:
     with cost:
         if cost.open:
             draw_costs(rows)
+    with gain:
+        if gain.open:
+            draw_forced(house, rows)
 
 
 def _draw_accept(rows: list[Row]) -> None:
@@ -58,6 +63,16 @@ def draw_costs(rows: list[Row]) -> None:
     spoken = "; ".join(step_words(line) for line in lines[:LINES_AT_ONCE])
     st.plotly_chart(steps_figure(lines, dark=is_dark()), key="lines-cost", config={"displayModeBar": False}, alt=spoken)
     st.caption("What one speculative step costs, counted in plain steps, and what one draft token more adds: the slope.")
+
+
+def draw_forced(house: House, rows: list[Row]) -> None:
+    """The forced-acceptance pass of one of the rows shown, its real cells on it."""
+    known = {row["run_id"]: row_title(row) for row in rows if row["run_id"] and row["c"] == 1 and has_pass(house, row["run_id"])}
+    if not known:
+        st.text("No row on this page had a forced-acceptance pass; it is an option when a run is started.")
+        return
+    run_id = st.selectbox("Row", list(known), format_func=lambda one: known[one], key="forced-row")
+    forced_curve(house, run_id, key="lines-forced")
 
 
 def _draw_spill(rows: list[Row]) -> None:

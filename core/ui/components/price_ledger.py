@@ -31,12 +31,15 @@ def price_card(view: View, ledger: Ledger | None) -> None:
             ("V: verifying", _part(ledger.v_ms, ledger.v_in_h, f"{NOT_RECORDED} part of D + V")),
             ("D + V: a speculative step", _step_words(ledger)),
             ("a: tokens per step, the target's own included", a_words(ledger)),
-            ("margin: saved on each token", f"{ledger.margin_ms:+.1f} ms = {ledger.margin_share:+.1%} of H"),
+            ("margin: H less the time of a token", f"{signed(ledger.margin_ms)} ms = {signed(100 * ledger.margin_share)}% of H"),
             ("acceptance needed to break even", needed_words(ledger)),
             ("acceptance got, of n_max a step", got_words(ledger)),
             ("can a better draft win here?", can_win_words(ledger)),
-            ("one position more", marginal_words(ledger.marginal)),
-            ("reject cost, at most", f"{ms(ledger.reject_cost_ms)} ms a token" if ledger.reject_cost_ms is not None else NOT_RECORDED),
+            ("marginal token", marginal_words(ledger.marginal)),
+            (
+                "reject cost, an upper bound",
+                f"at most {ms(ledger.reject_cost_ms)} ms a token" if ledger.reject_cost_ms is not None else NOT_RECORDED,
+            ),
         ]
     )
     inequality(ledger.per_token_ms, ledger.h_ms)
@@ -75,7 +78,10 @@ def can_win_words(ledger: Ledger) -> str:
     """Yes, no, or undecided."""
     if ledger.can_win is None:
         return "cannot be decided without recorded acceptance"
-    return "yes, from the acceptance above on" if ledger.can_win else "no draft can win here: it would need more than 100%"
+    if not ledger.can_win:
+        return "no draft can win here: it would need more than 100%"
+    most = ledger.needed_share_max if ledger.needed_share is None else ledger.needed_share
+    return f"yes, from {share_exact(max(0.0, most))} on" + ("" if ledger.needed_share is not None else " at the latest")
 
 
 def marginal_words(found: Marginal | None) -> str:
@@ -99,6 +105,11 @@ def inequality(per_token_ms: float, h_ms: float, *, kind: str = "") -> None:
     )
 
 
+def signed(value: float) -> str:
+    """One decimal with its sign, a real minus."""
+    return f"{value:+.1f}".replace("-", "−")
+
+
 def split_card(ledger: Ledger | None) -> None:
     """The speed-up as factors that multiply to it, drawn and in numbers."""
     st.markdown("**Split of the gain or loss**")
@@ -108,7 +119,9 @@ def split_card(ledger: Ledger | None) -> None:
     spoken = ", ".join(f"{part.name} {factor_words(part.factor)}" for part in ledger.split)
     figure = split_figure(ledger.split, ledger.speedup, dark=is_dark())
     st.plotly_chart(figure, key="receipt-split", config=CHART, alt=f"{spoken}, speed-up {speedup(ledger.speedup)}")
-    lines = [(part.name.replace("+", " + "), f"{factor_words(part.factor)} (ln {part.log:+.3f})") for part in ledger.split]
+    lines = [
+        (part.name.replace("+", " + "), f"{factor_words(part.factor)} (ln {part.log:+.3f})".replace("-", "−")) for part in ledger.split
+    ]
     pairs([*lines, ("speed-up", f"= {speedup(ledger.speedup)}")])
     st.text(f"Dominant cost: {(ledger.dominant or NOT_RECORDED).replace('+', ' + ')}.")
 
@@ -130,4 +143,4 @@ def tag_words(tag: Tag) -> str:
         return tag.text
     if tag.baseline is None:
         return f"{tag.candidate:.1f} {tag.unit}"
-    return f"{tag.baseline:.0f} → {tag.candidate:.0f} {tag.unit} ({tag.change:+.0f})"
+    return f"{tag.baseline:.0f} → {tag.candidate:.0f} {tag.unit} ({tag.change:+.0f})".replace("-", "−")

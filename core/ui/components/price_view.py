@@ -59,7 +59,6 @@ def figures(ledger: Ledger) -> None:
     step = f"{ms(ledger.step_ms)} ms" if ledger.step_ms is not None else f"≤ {ms(ledger.step_ms_max)} ms"
     shown = {
         "Speed-up": f"{speedup(ledger.speedup)} {sign(ledger.verdict)}",
-        "H, a plain step": f"{ms(ledger.h_ms)} ms",
         "D + V, a speculative step": step,
         "a, tokens per step": a_words(ledger),
         "Acceptance needed": needed_words(ledger),
@@ -96,7 +95,7 @@ def curves(found: Outcome, ledger: Ledger | None, row: Row | None, assumed: What
     with right:
         st.markdown("**Speed-up against a**")
         if ledger is None or ledger.a is None or ledger.step_in_h is None:
-            st.text("Not drawn: without recorded acceptance the cost of a step is only bounded.")
+            st.text("Not drawn: without recorded acceptance the cost of a step is only bounded." if ledger else "Not drawn yet.")
             return
         figure = speedup_figure(ledger.n_max, ledger.step_in_h, ledger.a, dark=is_dark())
         if assumed is not None:

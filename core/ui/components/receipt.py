@@ -9,6 +9,7 @@ import streamlit as st
 from core.domain.break_even import Ledger
 from core.domain.run import short
 from core.services.decisions import NOT_SHOWN
+from core.ui.components.computed import computed
 from core.ui.components.figures import (
     VERDICTS,
     literal,
@@ -52,7 +53,7 @@ def headline(view: View, ledger: Ledger | None) -> None:
             run_link(view["run"]["run_id"], f"run {short(view['run']['run_id'])} ↗")
     if ledger and price:
         st.subheader(ledger.sentence, anchor=False)
-        st.text(price["note"])
+        st.caption(price["note"])
     else:
         st.text(_why_no_price(view))
     for fault in cell["faults"]:
@@ -128,6 +129,12 @@ def recipe_card(view: View) -> None:
 def not_shown(view: View) -> None:
     """What nobody should read out of this cell."""
     st.text({"published": NOT_SHOWN_PUBLISHED, "imported": NOT_SHOWN_IMPORTED}.get(view["kind"], NOT_SHOWN))
+
+
+def formulas(view: View) -> None:
+    """How everything on the receipt is worked out."""
+    of_source = ["published_a"] if view["kind"] == "published" else []
+    computed("inequality", "a", *of_source, "h", "step", "break_even", "split", "marginal", "reject", "projection", "noise")
 
 
 def onward(view: View) -> None:

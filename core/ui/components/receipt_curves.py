@@ -10,13 +10,15 @@ from core.charts.price import speedup_figure
 from core.charts.steps import StepLine, steps_figure
 from core.domain.break_even import Point, slope_of
 from core.services.explain import points_of
+from core.services.house import House
+from core.ui.components.forced_curve import forced_curve
 from core.ui.components.theme import is_dark
 
 View = dict[str, Any]
 CHART = {"displayModeBar": False}
 
 
-def curves(view: View) -> None:
+def curves(house: House, view: View) -> None:
     """Step cost of the whole row on the left, this cell's speed-up against a on the right."""
     points = points_of(view["row"])
     left, right = st.columns(2)
@@ -31,6 +33,8 @@ def curves(view: View) -> None:
     with right:
         st.markdown("**Speed-up against a**")
         price = view["price"]
+        if view["run"] and view["c"] == 1 and forced_curve(house, view["run"]["run_id"], key="receipt-forced"):
+            return
         if price is None or price["a"] is None:
             st.text("Not drawn: without recorded acceptance the cost of a step is only bounded.")
             return

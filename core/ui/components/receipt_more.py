@@ -1,4 +1,4 @@
-"""What lies behind a receipt: residuals, commands, raw log, decisions and worksheets. What came from outside is shown as text."""
+"""What lies behind a receipt: commands, raw log, decisions and worksheets. What came from outside is shown as text."""
 
 from __future__ import annotations
 
@@ -8,40 +8,14 @@ from typing import Any
 
 import streamlit as st
 
-from core.services.explain import BOOKS_LIMIT
 from core.services.house import House
 from core.services.raw_logs import log_page
 from core.services.runs import read_raw
-from core.ui.components.figures import NOT_RECORDED, plain, size, when
+from core.ui.components.figures import plain, size, when
 from core.ui.components.links import worksheet_link
-from core.ui.components.pairs import pairs
 from core.ui.problem import shown
 
 View = dict[str, Any]
-
-
-def residuals(view: View, explained: View) -> None:
-    """Books and forecast: may the arithmetic be believed, and which of the two is shown."""
-    books = explained["books"]
-    if books is None:
-        why = "several streams: the client's clock is the figure" if view["c"] > 1 else "the client's clock is missing"
-        shown_books = f"{NOT_RECORDED} not recorded: {why}"
-    else:
-        shown_books = f"{books:.1%} apart: " + (
-            "agree" if books <= BOOKS_LIMIT else "more than 3%: wrong clock, misread counts or empty steps"
-        )
-    st.markdown("**Residuals**")
-    pairs(
-        [
-            ("books: engine's counts against the client's clock", shown_books),
-            ("forecast: V of its own run against V here", _forecast(explained)),
-        ]
-    )
-    st.caption("The price above is bookkeeping: it restates this run. It becomes a forecast only with V from another run.")
-
-
-def _forecast(explained: View) -> str:
-    return str(explained.get("forecast") or f"{NOT_RECORDED} not recorded: V(n) was not measured in a run of its own")
 
 
 def commands(view: View) -> None:

@@ -1,4 +1,4 @@
-"""What stands behind a measured receipt, one tab at a time: gates, residuals, telemetry, command, raw log, decisions."""
+"""What stands behind a measured receipt, one tab at a time: telemetry, command, raw log, decisions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from typing import Any
 
 import streamlit as st
 
+from core.charts.telemetry import Trace, telemetry_figure
+from core.domain.telemetry_view import readings_of, series_of, throttled
+from core.services.explain import arm_samples
 from core.services.house import House
-from core.ui.components.cell_conditions import conditions, telemetry
+from core.ui.components.cell_conditions import conditions, repetitions
+from core.ui.components.figures import NOT_RECORDED, literal
 from core.ui.components.import_preview import raw_file
 from core.ui.components.own_log import own_logs
-from core.ui.components.receipt_more import commands, raw_logs, residuals, resting
+from core.ui.components.receipt_more import commands, raw_logs, resting
+from core.ui.components.theme import is_dark
 
 View = dict[str, Any]
 TABS = "receipt-tabs"
 
 
-def behind(house: House, view: View, explained: View) -> None:
+def behind(house: House, view: View) -> None:
     """What its own log says stands open; of the rest only the open tab is drawn: a raw log can be long."""
     if view["kind"] == "imported":
         raw_file(house, view["imported"]["sha256"])
@@ -27,8 +32,9 @@ def behind(house: House, view: View, explained: View) -> None:
         st.markdown("**Read from its own log**")
         own_logs(view["log_readings"])
     parts: dict[str, Callable[[], None]] = {
-        "Gates and residuals": lambda: _checks(view, explained),
-        "Telemetry": lambda: telemetry(house, view),
+        "Cell gate": lambda: conditions(view["gate"]),
+        "Repetitions": lambda: repetitions(house, view),
+        "Telemetry": lambda: telemetry(view),
         "Command": lambda: commands(view),
         "Raw log": lambda: raw_logs(house, view),
         "Decisions resting on this cell": lambda: resting(view),
@@ -39,6 +45,18 @@ def behind(house: House, view: View, explained: View) -> None:
                 draw()
 
 
-def _checks(view: View, explained: View) -> None:
-    conditions(view["gate"])
-    residuals(view, explained)
+def telemetry(view: View) -> None:
+    """Heat, clocks, power and memory while the cell's repetitions ran."""
+    series = series_of(readings_of(arm_samples(view)))
+    if not series:
+        st.text(f"{NOT_RECORDED} Temperature, clocks and power were not recorded for this cell.")
+        return
+    traces = [Trace(name, at, values) for name, (at, values) in series.items()]
+    st.plotly_chart(
+        telemetry_figure(traces, dark=is_dark()), key="receipt-telemetry", config={"displayModeBar": False}, alt=", ".join(series)
+    )
+    reasons = throttled(arm_samples(view))
+    if reasons:
+        st.caption(literal(f"Throttled: {', '.join(reasons)}."))
+    else:
+        st.caption("Throttling was not read." if reasons is None else "Nothing throttled.")

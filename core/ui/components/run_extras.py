@@ -32,7 +32,8 @@ def run_extras(house: House, view: dict[str, Any]) -> None:
 
 
 def _recipe(house: House, view: dict[str, Any]) -> None:
-    recipe_button(house, view["run"]["run_id"], None, "Download the winning recipe")
+    is_off = (view["finished"] or {}).get("winner") == 0
+    recipe_button(house, view["run"]["run_id"], None, f"Download the winning recipe{' (speculation off)' if is_off else ''}")
     found = compared_with_recipe(house, view["run"]["run_id"])
     if found is None:
         return
@@ -73,7 +74,8 @@ def _suites(table: list[dict[str, Any]]) -> None:
 
 
 def _suite(line: dict[str, Any]) -> tuple[str, ...]:
-    gap = NOT_RECORDED if line["difference"] is None else f"{line['difference']:+g}, ±{line['band']:g}"
+    apart = line["difference"]
+    gap = NOT_RECORDED if apart is None else f"{'0' if apart == 0 else f'{apart:+g}'}, ±{line['band']:g}"
     return line["suite"], _scores(line["off"]), _scores(line["on"]), gap, _VERDICTS[line["verdict"]]
 
 

@@ -6,11 +6,12 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from core.domain.run import FINAL, PREPARING, STOPPING
+from core.domain.run import FINAL, PREPARING, QUEUED, STOPPING
 from core.services.house import Live
 from core.ui.components.figures import ago, duration
 
 _COLOURS: dict[str, Literal["blue", "gray", "orange", "green", "red"]] = {
+    "queued": "gray",
     "preparing": "gray",
     "running": "blue",
     "stopping": "orange",
@@ -34,7 +35,7 @@ def now_words(view: dict[str, Any]) -> str:
         return run["note"] or run["state"]
     if run["state"] == STOPPING or run["cancel_at"]:
         return f"stopping: {run['cancel_by']} asked for it {ago(run['cancel_at'])}"
-    if run["state"] == PREPARING:
+    if run["state"] in (QUEUED, PREPARING):
         return run["note"] or "waiting for the box"
     return _beat_words(live) or _stage_words(view["stages"]) or run["note"]
 

@@ -10,6 +10,8 @@ from core.ui.components.cell_conditions import verdict
 from core.ui.components.figures import rate, share, sign, speedup
 from core.ui.components.run_words import MARKS
 
+_BESIDE = {"forced-all": "synthetic, its cost line below", "forced-none": "synthetic, its cost line below", "suite": "scores below"}
+
 
 def stage_list(view: dict[str, Any]) -> None:
     """All lines, preflight first. Names and reasons are text."""
@@ -56,4 +58,4 @@ def _accepted(stage: dict[str, Any]) -> str:
         return verdict(gate)
     if stage["accept_share"] is not None:
         return share(stage["accept_share"], f"of {stage['proposed']} proposed")
-    return stage["reason"]
+    return stage["reason"] or (_BESIDE.get(stage["kind"], "") if stage["state"] == "done" else "")
