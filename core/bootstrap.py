@@ -135,6 +135,7 @@ def build(settings: Settings | None = None) -> Services:
         made_models=tuple(MODELS),
         version=VERSION,
         grace_s=settings.grace_s,
+        second_person=settings.second_person,
         keep_box_days=settings.keep_box_days,
         keep_raw_days=settings.keep_raw_days,
         actor=THE_APP,

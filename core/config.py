@@ -21,6 +21,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 class Settings(BaseSettings):
     """DRAFTLEDGER_DB: database file; DRAFTLEDGER_LOCAL_DIR: models and this machine's runs; poll and grace in seconds.
 
+    DRAFTLEDGER_SECOND_PERSON: a decision against the suggestion needs a second named person.
     Retention in days: copies of acknowledged runs on boxes, raw engine logs here (None: for good).
     Doors: a fixed local token (or `off`), the claim and map that roles come from, further host names, comma separated.
     """
@@ -31,6 +32,7 @@ class Settings(BaseSettings):
     db: Path | None = None
     poll_s: float = Field(default=0.7, gt=0, le=60)
     grace_s: float = Field(default=10.0, gt=0, le=120)
+    second_person: bool = False
     keep_box_days: int = Field(default=30, ge=1, le=3650)
     keep_raw_days: int | None = Field(default=None, ge=7, le=3650)
     local_token: str = ""

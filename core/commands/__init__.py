@@ -1,6 +1,21 @@
 """The verbs of the command line, one file each; a file's `register` adds its verb."""
 
-from core.commands import backup, doctor, matrix, person, price, read, reap, rebuild, runs, sweep, take_in
+from core.commands import (
+    backup,
+    decide,
+    doctor,
+    export,
+    matrix,
+    person,
+    price,
+    read,
+    reap,
+    rebuild,
+    runs,
+    sweep,
+    take_in,
+    worksheet,
+)
 
 REGISTERS = (
     price.register,
@@ -9,6 +24,9 @@ REGISTERS = (
     take_in.register,
     runs.register,
     sweep.register,
+    worksheet.register,
+    decide.register,
+    export.register,
     backup.register,
     rebuild.register,
     reap.register,

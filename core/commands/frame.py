@@ -43,11 +43,12 @@ class Verbs:
         return one
 
 
-def shared(parser: argparse.ArgumentParser, *, database: bool) -> None:
-    """The arguments that every verb takes."""
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+def shared(parser: argparse.ArgumentParser, *, database: bool, later: bool = False) -> None:
+    """The arguments that every verb takes. `later`: of a verb's part, which leaves what stood before it as it is."""
+    unset: dict[str, Any] = {"default": argparse.SUPPRESS} if later else {}
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout", **unset)
     if database:
-        parser.add_argument("--db", type=Path, help="database file; a folder PATH.d/ stands beside it")
+        parser.add_argument("--db", type=Path, help="database file; a folder PATH.d/ stands beside it", **unset)
 
 
 def settings_of(args: argparse.Namespace) -> Settings:

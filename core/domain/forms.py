@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar
 
@@ -27,14 +28,15 @@ _SENTENCES = {
 }
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """The text itself; raises ValueError where a control character or a line break is in it."""
     if any(not ch.isprintable() for ch in text):
         raise ValueError("may not contain control characters or line breaks.")
     return text
 
 
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(_printable)]
-Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(_printable)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80), AfterValidator(printable)]
+Title = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), AfterValidator(printable)]
 Sentence = Annotated[str, StringConstraints(strip_whitespace=True, max_length=2000)]
 Rate = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -65,4 +67,17 @@ def problems_in(error: ValidationError) -> dict[str, str]:
         template = _SENTENCES.get(item["type"])
         text = template.format(**item.get("ctx", {})) if template else str(item["msg"]).removeprefix("Value error, ")
         found.setdefault(field, text)
+    return found
+
+
+def plain_numbers(field: str, text: str) -> list[float]:
+    """“40, 47” → [40.0, 47.0]. Raises InvalidInput naming what is no number."""
+    found = []
+    for part in (part for part in re.split(r"[,;\s]+", text) if part):
+        try:
+            found.append(float(part))
+        except ValueError:
+            raise InvalidInput({field: f"have to be numbers separated by commas; “{part[:40]}” is none."}) from None
+    if not found:
+        raise InvalidInput({field: "are needed, at least one number."})
     return found

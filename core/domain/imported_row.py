@@ -43,7 +43,7 @@ def imported_why(group: dict[int, dict[str, Any]], why: str) -> str:
 def imported_cell(one: dict[str, Any], baseline: dict[str, Any] | None) -> dict[str, Any]:
     """Matrix cell of one imported figure, with its mark; it has no run, so nothing can be kept on it."""
     price, wrong = imported_price(one, baseline), share_fault(one["accept_share"])
-    share, faults = None if wrong else one["accept_share"], [f"{wrong} (file {one['file']})"] if wrong else []
+    share, faults = None if wrong else one["accept_share"], [wrong] if wrong else []
     shown = {
         **not_run(),
         "tok_s": one["tok_per_s"], "tok_s_min": one["tok_per_s_min"], "tok_s_max": one["tok_per_s_max"], "n": one["n"],

@@ -88,6 +88,7 @@ class Evidence:
     owner: str | None = None
     production_steps: dict[int, dict[str, Any]] = field(default_factory=dict)
     baseline_run_id: str | None = None
+    provenance: str = "measured"
 
 
 def value(text: str, *, state: str = "ok", **more: Any) -> dict[str, Any]:

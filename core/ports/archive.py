@@ -45,3 +45,15 @@ class Archive(ABC):
     @abstractmethod
     def append_decision(self, line: str) -> None:
         """Appends to decisions.jsonl and syncs; raises StoreError when it cannot (then the decision is refused)."""
+
+    @abstractmethod
+    def decision_lines(self) -> list[str] | None:
+        """Lines of decisions.jsonl; None where there is no such file. Raises StoreError when it cannot be read."""
+
+    @abstractmethod
+    def keep_snapshot(self, sha256: str, text: str) -> None:
+        """Keeps a decision's frozen evidence under its own hash, synced; one that is there stays. Raises StoreError."""
+
+    @abstractmethod
+    def snapshot(self, sha256: str) -> str | None:
+        """A kept snapshot's text; None where it is not there."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from core.domain.box import Box
 from core.ports.doors import AuditRows, PeopleRows, TokenRows
+from core.ports.tables import TableRows
 
 Row = dict[str, Any]
 
@@ -285,12 +286,12 @@ class DecisionRows(ABC):
 
     @abstractmethod
     def all(self) -> list[Row]:
-        """Entries by number, `evidence` as dict."""
+        """Entries by number, `evidence` and `details` as dicts; `details` None for entries from before there were any."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """The ten groups over one database."""
+    """The groups of rows over one database."""
 
     boxes: BoxRows
     runs: RunRows
@@ -299,6 +300,7 @@ class Store:
     imports: ImportRows
     worksheets: WorksheetRows
     decisions: DecisionRows
+    tables: TableRows
     people: PeopleRows
     tokens: TokenRows
     audit: AuditRows

@@ -1,81 +1,238 @@
-"""Keep or reject: taken once, with its evidence frozen, first into the journal, then into the store."""
+"""Keep, reject, withdraw: signed once, with its evidence frozen, first into the journal, then into the store."""
 
 from __future__ import annotations
 
-import json
 import threading
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from core.domain.decision import STALE_WHEN, DecisionForm, chained, first_broken, refuse_unless_possible
-from core.domain.forms import checked
-from core.domain.matrix import measured_cell
-from core.domain.recipe import canonical
-from core.errors import DecisionRefused
-from core.services.evidence import evidence_of
-from core.services.house import House
-from core.services.worksheets import get_worksheet, show_worksheet
-
-NOT_SHOWN = (
-    "One engine build on one box. No other speculation method was tried. Acceptance is an observation:"
-    " another head, the head switched off and re-drafted, or another context length were not run."
+from core.domain.chain import chained, entries_in, first_broken
+from core.domain.decision import (
+    FORMULAS,
+    WITHDRAWN,
+    DecisionForm,
+    OldProduction,
+    WithdrawForm,
+    action_of,
+    in_force,
+    is_against,
+    refuse_unless_possible,
+    signed_text,
+    standing,
+    text_sha256,
 )
-
+from core.domain.forms import checked
+from core.domain.recipe import canonical, digest
+from core.domain.reference_sheet import price_for
+from core.errors import DecisionRefused, NotFound
+from core.services.access import authorize
+from core.services.evidence import evidence_of
+from core.services.frozen import cell_conditions, freeze, unfit_for_keep
+from core.services.house import House
+from core.services.receipts import receipt
+from core.services.worksheets import get_worksheet
 
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
-    """Records a decision and returns its ledger entry.
+@dataclass(frozen=True)
+class Draft:
+    """A decision as it would be signed now: the canonical text with its hash, and everything the entry will hold."""
 
-    Raises InvalidInput (words), DecisionRefused (gates open, decided already), StoreError (journal).
+    text: str
+    sha256: str
+    body: dict[str, Any]
+    gates: list[dict[str, Any]]
+    suggestion: dict[str, Any]
+    unfit: list[str]
+    is_against: bool
+
+
+def draft_decision(house: House, values: dict[str, Any]) -> Draft:
+    """What would be signed with these words. Raises InvalidInput (words), DecisionRefused (gates, unfit figures), NotFound."""
+    form = checked(DecisionForm, values)
+    draft = _draft(house, form)
+    _refuse(house, form, draft)
+    return draft
+
+
+def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
+    """Records a decision and returns its ledger entry; the same `sign_id` a second time returns the entry that is there.
+
+    Raises InvalidInput (words), DecisionRefused (gates, unfit figures, changed since it was shown), NotFound, StoreError (journal),
+    NotAllowed.
     """
     form = checked(DecisionForm, values)
+    authorize(house, "decision.take", form.worksheet_id, signed=form.owner)
     with _ONE_AT_A_TIME:
-        worksheet = get_worksheet(house, form.worksheet_id)
-        view = show_worksheet(house, form.worksheet_id, owner=form.owner)
-        _refuse_second(view)
-        refuse_unless_possible(form, view["gates"], view["suggestion"])
-        before = house.store.decisions.all()
-        entry = chained(len(before) + 1, before[-1]["sha"] if before else "", _body(house, form, worksheet, view))
-        house.archive.append_decision(canonical(entry))
-        house.store.decisions.append({**entry, "noted_at": datetime.fromisoformat(entry["at"])})
+        _adopt_journal(house)
+        done = _signed_before(house, form.sign_id)
+        if done:
+            return done
+        draft = _draft(house, form)
+        if form.seen_sha256 and form.seen_sha256 != draft.sha256:
+            raise DecisionRefused(
+                "The worksheet, or what you typed, has changed since this text was shown. Nothing was signed.",
+                hint="Read what would be signed now, then sign again.",
+            )
+        _refuse(house, form, draft)
+        return _record(house, draft.body)
+
+
+def _refuse(house: House, form: DecisionForm, draft: Draft) -> None:
+    refuse_unless_possible(form, draft.gates, draft.suggestion, unfit=draft.unfit, needs_second=house.second_person)
+
+
+def withdraw(house: House, values: dict[str, Any]) -> dict[str, Any]:
+    """Takes a decision back by a new entry; the old one stays.
+
+    Raises InvalidInput, NotFound, DecisionRefused (not in force), NotAllowed.
+    """
+    form = checked(WithdrawForm, values)
+    authorize(house, "decision.take", f"entry {form.number}", signed=form.owner)
+    with _ONE_AT_A_TIME:
+        _adopt_journal(house)
+        done = _signed_before(house, form.sign_id)
+        if done:
+            return done
+        entries = house.store.decisions.all()
+        taken = entry_of(entries, form.number)
+        state = standing(entries)[form.number]
+        if state != "in force":
+            raise DecisionRefused(
+                f"Entry {form.number} is {state}; there is nothing to withdraw. Nothing was added.", hint="Look at the ledger."
+            )
+        body = {
+            "worksheet_id": taken["worksheet_id"],
+            "verdict": WITHDRAWN,
+            "action": taken["action"],
+            "owner": form.owner,
+            "reason": form.reason,
+            "details": {**_shared_details(house, form.sign_id), "supersedes": form.number},
+            "evidence": taken["evidence"],
+        }
+        return _record(house, body)
+
+
+def entry_of(entries: list[dict[str, Any]], number: int) -> dict[str, Any]:
+    """The entry of that number; raises NotFound."""
+    found = next((entry for entry in entries if entry["number"] == number), None)
+    if found is None:
+        raise NotFound("ledger entry", str(number), [f"1 to {len(entries)}"] if entries else [])
+    return found
+
+
+def revision_of(house: House, worksheet_id: str) -> int:
+    """Number of the last value typed into the worksheet: its revision; 0 before the first."""
+    return max((entry["entry"] for entry in house.store.worksheets.entries(worksheet_id)), default=0)
+
+
+def _draft(house: House, form: DecisionForm) -> Draft:
+    worksheet = get_worksheet(house, form.worksheet_id)
+    evidence = evidence_of(house, worksheet, owner=form.owner)
+    frozen, price = freeze(house, worksheet, evidence), price_for(evidence)
+    gates, suggestion = frozen["gates"], frozen["suggestion"]
+    earlier = in_force(house.store.decisions.all(), form.worksheet_id)
+    details = {
+        "supersedes": earlier["number"] if earlier else None,
+        "n_max": suggestion["n_max"],
+        "dominant": price.dominant if price else None,
+        "against_why": form.against_why,
+        "second": form.second,
+        "stale_when": list(form.stale_when),
+        "age_days": form.age_days,
+        "old": _old_production(house, form.old),
+        "revision": revision_of(house, form.worksheet_id),
+    }
+    body = {
+        "worksheet_id": form.worksheet_id,
+        "verdict": form.verdict,
+        "action": action_of(form, gates, suggestion),
+        "owner": form.owner,
+        "reason": form.reason,
+    }
+    text = signed_text(_parts(body, details, frozen))
+    signed = {**details, **_shared_details(house, form.sign_id), "signed_sha256": text_sha256(text)}
+    return Draft(
+        text,
+        signed["signed_sha256"],
+        {**body, "details": signed, "evidence": frozen},
+        gates,
+        suggestion,
+        unfit_for_keep(evidence, cell_conditions(house, evidence)),
+        is_against(form.verdict, suggestion, form.action),
+    )
+
+
+def _parts(body: dict[str, Any], details: dict[str, Any], frozen: dict[str, Any]) -> dict[str, Any]:
+    still = [f"{gate['label']} ({gate['state']})" for gate in frozen["gates"] if gate["state"] != "pass"]
+    return {
+        "worksheet": body["worksheet_id"],
+        "title": frozen["title"],
+        "revision": details["revision"],
+        "verdict": body["verdict"],
+        "action": body["action"],
+        "winning n_max": details["n_max"],
+        "dominant cost": details["dominant"],
+        "suggested": frozen["suggestion"]["action"],
+        "owner": body["owner"],
+        "reason": body["reason"],
+        "against, because": details["against_why"],
+        "second person": details["second"],
+        "supersedes entry": details["supersedes"],
+        "stale when": details["stale_when"],
+        "age limit, days": details["age_days"],
+        "old production": details["old"],
+        "run": frozen["run_id"],
+        "gates open": still,
+        "evidence sha256": digest(frozen),
+        "formulas": FORMULAS,
+    }
+
+
+def _old_production(house: House, old: OldProduction | None) -> dict[str, Any] | None:
+    """The old recipe with its figures: those of the named cell, else as typed. Raises NotFound for a cell that is none."""
+    if old is None:
+        return None
+    if not old.cell_id:
+        return {**old.model_dump(), "provenance": "typed"}
+    cell = receipt(house, old.cell_id)["cell"]
+    low, high = (cell[name] if cell[name] is not None else cell["tok_s"] for name in ("tok_s_min", "tok_s_max"))
+    return {**old.model_dump(), "tok_s_min": low, "tok_s_max": high, "provenance": cell["provenance"]}
+
+
+def _shared_details(house: House, sign_id: str) -> dict[str, Any]:
+    return {"sign_id": sign_id, "formulas": FORMULAS, "app_version": house.version}
+
+
+def _signed_before(house: House, sign_id: str) -> dict[str, Any] | None:
+    if not sign_id:
+        return None
+    return next((one for one in house.store.decisions.all() if (one["details"] or {}).get("sign_id") == sign_id), None)
+
+
+def _record(house: House, body: dict[str, Any]) -> dict[str, Any]:
+    """Snapshot, journal, row, in this order: what the row says is on disk before it."""
+    before = house.store.decisions.all()
+    entry = chained(len(before) + 1, before[-1]["sha"] if before else "", {**body, "at": house.clock.now().astimezone(UTC).isoformat()})
+    house.archive.keep_snapshot(entry["evidence_sha256"], canonical(entry["evidence"]))
+    house.archive.append_decision(canonical(entry))
+    _append(house, entry)
     return entry
 
 
-def _refuse_second(view: dict[str, Any]) -> None:
-    """A decision is final: another look starts from a new proposal."""
-    if view["decisions"]:
-        taken = view["decisions"][-1]
-        raise DecisionRefused(
-            f"This worksheet was decided before: {taken['verdict']}, by {taken['owner']} (entry {taken['number']}). Nothing was added.",
-            hint="A decision is not edited. Propose the change anew to look at it again.",
-        )
+def _append(house: House, entry: dict[str, Any]) -> None:
+    house.store.decisions.append({**entry, "noted_at": datetime.fromisoformat(entry["at"])})
 
 
-def _body(house: House, form: DecisionForm, worksheet: dict[str, Any], view: dict[str, Any]) -> dict[str, Any]:
-    evidence = asdict(evidence_of(house, worksheet, owner=form.owner))
-    evidence["typed"] = {f"{field}.{side}": entry for (field, side), entry in evidence["typed"].items()}
-    frozen = {
-        **evidence,
-        "title": worksheet["title"],
-        "fields": view["fields"],
-        "gates": view["gates"],
-        "suggestion": view["suggestion"],
-        "not_shown": NOT_SHOWN,
-        "stale_when": list(STALE_WHEN),
-        "app_version": house.version,
-    }
-    return {
-        "worksheet_id": form.worksheet_id,
-        "verdict": form.verdict,
-        "action": view["suggestion"]["action"] or "not priced",
-        "owner": form.owner,
-        "reason": " · ".join(text for text in (form.reason, form.against_why) if text),
-        "at": house.clock.now().astimezone(UTC).isoformat(),
-        "evidence": json.loads(json.dumps(frozen, default=str)),
-    }
+def _adopt_journal(house: House) -> None:
+    """Takes in what a crash left signed in the journal and not yet in the store; only entries that follow the store's own head."""
+    rows = chain_rows(house)
+    for entry in entries_in(house.archive.decision_lines() or []):
+        if entry["number"] == len(rows) + 1 and first_broken([*rows, entry]) is None:
+            _append(house, entry)
+            rows.append(entry)
 
 
 def list_decisions(house: House) -> list[dict[str, Any]]:
@@ -83,29 +240,17 @@ def list_decisions(house: House) -> list[dict[str, Any]]:
     return list(reversed(house.store.decisions.all()))
 
 
-def summary_of(entry: dict[str, Any]) -> dict[str, Any]:
-    """What the ledger shows in one line, from the frozen evidence: {title, model, n_max, cells: [figure with n_max and c]}."""
-    evidence = entry["evidence"]
-    cells = []
-    for at in ("single", "production"):
-        base, cand = evidence["baseline"][at], evidence["candidate"][at]
-        if base and cand and not (at == "production" and base["c"] == 1):
-            cells += [{**measured_cell(one, base), "n_max": one["n_max"], "c": one["c"]} for one in (base, cand)]
-    return {
-        "title": evidence["title"],
-        "model": evidence["asked"]["model"],
-        "n_max": evidence["candidate"]["n_max"],
-        "cells": cells,
-        "price": next((cell for cell in reversed(cells) if cell["n_max"]), None),
-    }
+def chain_rows(house: House) -> list[dict[str, Any]]:
+    """The stored rows in the form their hashes were taken over."""
+    return [_as_chained(entry) for entry in house.store.decisions.all()]
 
 
 def chain_problem(house: House) -> int | None:
     """Number of the first ledger entry that does not fit its chain; None when all do."""
-    return first_broken([_as_chained(entry) for entry in house.store.decisions.all()])
+    return first_broken(chain_rows(house))
 
 
 def _as_chained(entry: dict[str, Any]) -> dict[str, Any]:
-    """The stored row in the form its hash was taken over."""
-    bare = {key: value for key, value in entry.items() if key != "noted_at"}
+    left_out = ("noted_at", "details") if entry.get("details") is None else ("noted_at",)
+    bare = {key: value for key, value in entry.items() if key not in left_out}
     return {**bare, "at": entry["noted_at"].astimezone(UTC).isoformat()}

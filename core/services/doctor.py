@@ -15,6 +15,7 @@ from core.ports.upkeep import Finding
 from core.services.access import authorize
 from core.services.backups import NIGHTLY
 from core.services.house import House
+from core.services.ledger_check import verify_ledger
 from core.services.refetch import refetch_ledger
 
 ENOUGH_BYTES = 1 << 30
@@ -27,7 +28,8 @@ def doctor(house: House, *, ask_boxes: bool, compare: bool = True) -> dict[str, 
     """{ok, findings: [{about, what, todo}], facts: [{about, what}]}. `ask_boxes`: over the network; `compare`: makes the database anew."""
     authorize(house, "house.keep", "doctor")
     facts: list[dict[str, str]] = []
-    findings = [*_host(house, facts), *_store(house, facts, compare=compare), *_ledgers(house, facts), *_boxes(house, facts, ask=ask_boxes)]
+    findings = [*_host(house, facts), *_store(house, facts, compare=compare), *_ledgers(house, facts), *_decisions(house, facts)]
+    findings += _boxes(house, facts, ask=ask_boxes)
     return {"ok": not findings, "findings": findings, "facts": facts}
 
 
@@ -134,6 +136,16 @@ def _ledgers(house: House, facts: list[dict[str, str]]) -> list[Finding]:
     count = sum(1 for run in runs if run["read_offset"])
     _fact(facts, "ledgers", f"{len(runs)} runs, {count} ledgers, {count - sum('run r-' in one['what'] for one in found)} of them whole")
     return found
+
+
+def _decisions(house: House, facts: list[dict[str, str]]) -> list[Finding]:
+    found = verify_ledger(house)
+    _fact(facts, "decisions", f"{found['entries']} entries, head {found['head'][:12] or 'none'}")
+    if found["ok"]:
+        return []
+    return [
+        _finding("decisions", f"{found['why']}.", "Compare with a witness: python -m core verify-ledger --witness FILE; restore a backup.")
+    ]
 
 
 def _boxes(house: House, facts: list[dict[str, str]], *, ask: bool) -> list[Finding]:

@@ -14,11 +14,14 @@ from core.services.cell_gates import gates_of_run
 from core.services.cold import cold_figures
 from core.services.house import House
 from core.services.readings import readings_of_arm
+from core.services.reference_sheets import evidence_from_reference
 from core.services.suites import suites_of_side
 
 
 def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = None) -> Evidence:
     """Everything measured and typed for a worksheet, from its newest finished run (else its newest run)."""
+    if worksheet["body"].get("reference"):
+        return evidence_from_reference(house, worksheet, owner=owner)
     typed = current(house.store.worksheets.entries(worksheet["worksheet_id"]))
     run, asked = _run_of(house, worksheet, typed, "candidate"), worksheet["body"]
     if run is None:

@@ -34,7 +34,10 @@ class Live:
 
 @dataclass(frozen=True)
 class House:
-    """Everything the services stand on. `open_box` gives the same connection object for the same registration."""
+    """Everything the services stand on. `open_box` gives the same connection object for the same registration.
+
+    `second_person`: whether this team asks for a second named person on a decision against the suggestion.
+    """
 
     store: Store
     archive: Archive
@@ -47,6 +50,7 @@ class House:
     made_models: tuple[str, ...]
     version: str
     grace_s: float = 10.0
+    second_person: bool = False
     keep_box_days: int = 30
     keep_raw_days: int | None = None
     live: dict[str, Live] = field(default_factory=dict)

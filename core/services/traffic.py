@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.domain.matrix import measured_verdict
+from core.domain.reference_sheet import suggestion_for
 from core.domain.run import DONE
 from core.domain.traffic import Load, weigh
 from core.domain.worksheet import Evidence
@@ -53,6 +54,12 @@ def _row(workload: str, share: float, off: dict[str, Any], on: dict[str, Any]) -
         "off_ms": 1000.0 * off["c"] / off["tok_per_s"], "on_ms": 1000.0 * on["c"] / on["tok_per_s"],
         "speedup": on["tok_per_s"] / off["tok_per_s"], "verdict": measured_verdict(on, off),
     }  # fmt: skip
+
+
+def suggestion_with_mix(house: House, evidence: Evidence) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The suggestion for a worksheet, and the mix it was weighted by (see `traffic_of`)."""
+    traffic = traffic_of(house, evidence)
+    return with_traffic(suggestion_for(evidence), traffic, evidence.candidate.n_max), traffic
 
 
 def with_traffic(suggestion: dict[str, Any], traffic: dict[str, Any] | None, n_max: int | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pydantic import StringConstraints
 from core.domain.forms import Name, Record, checked
 from core.domain.revisions import current, history, place_of, to_merge
 from core.errors import InvalidInput, NotFound
+from core.services.access import authorize
 from core.services.house import House
 from core.services.worksheets import add_entry, get_worksheet, type_text
 
@@ -58,6 +59,7 @@ def entry_standing(house: House, worksheet_id: str, field: str, side: str) -> di
 
 def comment(house: House, worksheet_id: str, text: str, *, by: str) -> None:
     """Adds a comment; possible on decided worksheets too. Raises InvalidInput, NotFound."""
+    authorize(house, "work.comment", worksheet_id, signed=by)
     get_worksheet(house, worksheet_id)
     found = checked(Comment, {"text": text, "by": by})
     row = {"worksheet_id": worksheet_id, "text": found.text, "written_by": found.by, "noted_at": house.clock.now()}

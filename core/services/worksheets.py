@@ -5,19 +5,22 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
+from core.domain.decision import in_force
 from core.domain.forms import Name, Record, Sentence, checked
-from core.domain.gates import flips_at_production, gates_of, suggestion_of
+from core.domain.gates import flips_at_production, gates_of
 from core.domain.matrix import measured_price
+from core.domain.reference_sheet import fields_for, price_for
 from core.domain.revisions import current
 from core.domain.run import FINAL, Proposal
 from core.domain.templates import WorksheetForm
-from core.domain.worksheet import EXTRA_FIELDS, FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, fields_of, priced, value
+from core.domain.worksheet import EXTRA_FIELDS, FIELDS, TYPED_FIELDS, Evidence, Side, SuiteScores, priced, value
 from core.errors import DecisionRefused, InvalidInput, NotFound
+from core.services.access import authorize
 from core.services.boxes import model_names
 from core.services.evidence import evidence_of, recipe_differences
 from core.services.house import House
 from core.services.readings import readings_of_arm
-from core.services.traffic import traffic_of, with_traffic
+from core.services.traffic import suggestion_with_mix
 
 SIDES = ("baseline", "candidate")
 
@@ -103,11 +106,11 @@ def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None)
     worksheet = get_worksheet(house, worksheet_id)
     decisions = [one for one in house.store.decisions.all() if one["worksheet_id"] == worksheet_id]
     evidence = evidence_of(house, worksheet, owner=decisions[-1]["owner"] if decisions else owner)
-    fields = fields_of(evidence)
+    fields = fields_for(evidence)
     if decisions:
         fields = [{**row, **_decided(decisions[-1])} if row["key"] == "decision" else row for row in fields]
-    shares, entries = evidence.candidate.per_position, house.store.worksheets.entries(worksheet_id)
-    traffic = traffic_of(house, evidence)
+    entries = house.store.worksheets.entries(worksheet_id)
+    suggested, traffic = suggestion_with_mix(house, evidence)
     return {
         "worksheet": worksheet,
         "evidence": evidence,
@@ -116,15 +119,13 @@ def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None)
         "priced": priced(fields),
         "fields": fields,
         "gates": gates_of(evidence),
-        "suggestion": with_traffic(
-            suggestion_of(evidence, last_position=shares[-1] if shares else None), traffic, evidence.candidate.n_max
-        ),
+        "suggestion": suggested,
         "traffic": traffic,
         "differences": recipe_differences(evidence),
         "steps": evidence.steps,
         "candidate_n": evidence.candidate.n_max,
         "flips": flips_at_production(evidence),
-        "price": measured_price(evidence.candidate.single or {"n_max": 0}, evidence.baseline.single),
+        "price": price_for(evidence),
         "production_price": measured_price(evidence.candidate.production or {"n_max": 0}, evidence.baseline.production),
         "runs": house.store.runs.find(worksheet_id=worksheet_id),
         "decisions": decisions,
@@ -185,6 +186,7 @@ def choose_n_max(house: House, worksheet_id: str, n_max: int, *, by: str) -> Non
 
 def add_entry(house: House, worksheet_id: str, field: str, side: str, value: Any, *, by: str, over: int | None = None) -> dict[str, Any]:
     """One revision of a field and side, by name. A decided worksheet takes no more. Raises InvalidInput, NotFound, DecisionRefused."""
+    authorize(house, "work.type", worksheet_id, signed=by)
     get_worksheet(house, worksheet_id)
     problems = {}
     if field not in (*FIELDS, *EXTRA_FIELDS):
@@ -194,7 +196,7 @@ def add_entry(house: House, worksheet_id: str, field: str, side: str, value: Any
     if problems:
         raise InvalidInput(problems)
     by = checked(Note, {"text": "", "by": by}).by
-    if any(one["worksheet_id"] == worksheet_id for one in house.store.decisions.all()):
+    if in_force(house.store.decisions.all(), worksheet_id):
         raise DecisionRefused(
             "This worksheet is decided, so nothing was added to it. What you typed still stands in its field.",
             title="The worksheet is closed",

@@ -1,10 +1,12 @@
-"""The archive as files under `<database>.d/`: `ledger/<run>.jsonl`, `raw/<run>/<name>.gz`, `decisions.jsonl`."""
+"""The archive as files under `<database>.d/`: `ledger/<run>.jsonl`, `raw/<run>/<name>.gz`, `snapshots/<sha256>.json`, `decisions.jsonl`."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import OutputNotUnderstood, StoreError
@@ -77,13 +79,51 @@ class FolderArchive(Archive):
         return data
 
     def append_decision(self, line: str) -> None:
-        try:
-            _append(self.folder / "decisions.jsonl", line.encode("utf-8") + b"\n")
-        except OSError as error:
-            raise StoreError(
-                f"The decision journal cannot be written: {error}",
-                hint="Nothing was decided. Free space or fix the rights, then sign again.",
-            ) from error
+        with _refused("The decision journal cannot be written"):
+            path = self.folder / "decisions.jsonl"
+            _append(path, (b"\n" if _is_cut(path) else b"") + line.encode("utf-8") + b"\n")  # a cut line stays, and stays alone
+
+    def decision_lines(self) -> list[str] | None:
+        path = self.folder / "decisions.jsonl"
+        if not path.exists():
+            return None
+        with _refused("The decision journal cannot be read"):
+            return path.read_text("utf-8", errors="replace").split("\n")
+
+    def keep_snapshot(self, sha256: str, text: str) -> None:
+        path = self._snapshot(sha256)
+        if path.exists():
+            return
+        with _refused("The frozen evidence cannot be written"):
+            path.parent.mkdir(exist_ok=True)
+            aside = path.with_suffix(".part")
+            aside.unlink(missing_ok=True)
+            _append(aside, text.encode("utf-8"))
+            os.replace(aside, path)
+
+    def snapshot(self, sha256: str) -> str | None:
+        path = self._snapshot(sha256)
+        return path.read_text("utf-8", errors="replace") if path.exists() else None
+
+    def _snapshot(self, sha256: str) -> Path:
+        return self.folder / "snapshots" / f"{sha256}.json"
+
+
+@contextlib.contextmanager
+def _refused(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what}: {error}", hint="Nothing was decided. Free space or fix the rights, then sign again.") from error
+
+
+def _is_cut(path: Path) -> bool:
+    """Whether the file's last line has no end: a write that was cut short."""
+    if not path.exists() or path.stat().st_size == 0:
+        return False
+    with path.open("rb") as handle:
+        handle.seek(-1, os.SEEK_END)
+        return handle.read(1) != b"\n"
 
 
 def _append(path: Path, data: bytes) -> None:

@@ -8,7 +8,10 @@ from core.errors import StoreError
 from core.ports.store import DecisionRows, Row
 from core.store.database import Database
 
-_COLUMNS = ("number", "worksheet_id", "verdict", "action", "owner", "reason", "noted_at", "evidence", "evidence_sha256", "prev", "sha")
+_COLUMNS = (
+    "number", "worksheet_id", "verdict", "action", "owner", "reason", "noted_at", "evidence", "evidence_sha256", "prev", "sha", "details",
+)  # fmt: skip
+_JSON = ("evidence", "details")
 
 
 class DuckDecisions(DecisionRows):
@@ -22,8 +25,16 @@ class DuckDecisions(DecisionRows):
             last = cursor.execute("SELECT coalesce(max(number), 0) FROM decisions").fetchone()
             if entry["number"] != (last[0] if last else 0) + 1:
                 raise StoreError("Somebody decided at the same moment. Nothing was recorded.", hint="Look at the ledger, then sign again.")
-            values = [json.dumps(entry[name]) if name == "evidence" else entry[name] for name in _COLUMNS]
-            cursor.execute("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+            values = [_stored(name, entry.get(name)) for name in _COLUMNS]
+            cursor.execute("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def all(self) -> list[Row]:
-        return [{**row, "evidence": json.loads(str(row["evidence"]))} for row in self._db.rows("SELECT * FROM decisions ORDER BY number")]
+        return [_read(row) for row in self._db.rows("SELECT * FROM decisions ORDER BY number")]
+
+
+def _stored(name: str, value: object) -> object:
+    return json.dumps(value, ensure_ascii=False) if name in _JSON and value is not None else value
+
+
+def _read(row: dict[str, object]) -> Row:
+    return {**row, **{name: json.loads(str(row[name])) for name in _JSON if row[name] is not None}}

@@ -14,6 +14,7 @@ from core.store.imports import DuckImports
 from core.store.published import DuckPublished
 from core.store.runs import DuckRuns
 from core.store.soundness import open_sound
+from core.store.tables import DuckTables
 from core.store.worksheets import DuckWorksheets
 
 
@@ -28,6 +29,7 @@ def open_store(path: Path) -> tuple[Database, Store]:
         imports=DuckImports(database),
         worksheets=DuckWorksheets(database),
         decisions=DuckDecisions(database),
+        tables=DuckTables(database),
         people=DuckPeople(database),
         tokens=DuckTokens(database),
         audit=DuckAudit(database),

@@ -44,6 +44,8 @@ ENTRIES = (
     Entry("Review", "worksheets", "Worksheets"),
     Entry("Review", "worksheet", "Worksheet", is_hidden=True),
     Entry("Review", "ledger", "Ledger"),
+    Entry("Review", "decision", "Decision", is_hidden=True),
+    Entry("Review", "runbook", "Runbook"),
     Entry("Review", "checklists", "Checklists"),
     Entry("Admin", "people", "People", action="person.see"),
     Entry("Admin", "tokens", "Tokens", action="token.see"),

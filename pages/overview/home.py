@@ -1,11 +1,13 @@
-"""Home: what waits for you, what was decided, and the two ways to begin."""
+"""Home: what waits for you, what was decided, and how to begin."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from core.services.waiting import is_new_house
 from core.ui.components import home as part
 from core.ui.components.links import go
+from core.ui.components.person import person
 from core.ui.guard import enter
 from core.ui.problem import shown
 
@@ -15,12 +17,12 @@ with shown():
     with st.container(horizontal=True):
         if st.button("Propose a change", type="primary", key="home-propose"):
             go("propose")
-        if st.button("Start a run…", key="home-start", help="A run belongs to a proposal: say what changes, then start its sweep."):
-            go("propose")
+        if not is_new_house(house) and st.button("Open worksheets", key="home-worksheets"):
+            go("worksheets")
     left, right = st.columns(2)
     with left, st.container(border=True):
         st.subheader("Waiting for you", anchor=False)
-        part.waiting(house)
+        part.waiting(house, person())
     with right, st.container(border=True):
         st.subheader("Last decisions", anchor=False)
         part.last_decisions(house)

@@ -26,11 +26,21 @@ def main() -> None:
             for scheme in ("light", "dark"):
                 for name, address in addresses.items():
                     photograph(browser, f"{app.url}/{address}", name, scheme, 1366)
-            for name in ("matrix", "receipt", "price"):
+            for name in ("receipt", "price"):
                 photograph(browser, f"{app.url}/{addresses[name]}", f"{name}-narrow", "light", 390)
+            results(browser, app.url)
         finally:
             browser.close()
             app.stop()
+
+
+def results(browser: Browser, url: str) -> None:
+    """The results area at 1280 and at 390 px, light and dark."""
+    for scheme in ("light", "dark"):
+        photograph(browser, f"{url}/matrix", "matrix", scheme, 1280)
+        photograph(browser, f"{url}/matrix", "matrix-narrow", scheme, 390)
+    for name in ("prefill", "concurrency", "suites", "coverage"):
+        photograph(browser, f"{url}/{name}", name, "light", 1280)
 
 
 def measured(browser: Browser, app: App) -> dict[str, str]:

@@ -60,6 +60,9 @@ def propose(page: Page, url: str, model: str, *, n_max: int = 3, production_c: i
     return page.url.rpartition("worksheet=")[2]
 
 
+READ = "Read what will be signed"
+
+
 def main_text(page: Page) -> str:
     """What stands on the page beside the menu."""
     return page.get_by_test_id("stMain").inner_text()
@@ -99,9 +102,12 @@ def fill(page: Page, label: str, text: str) -> None:
 def reject(page: Page, reason: str, against: str) -> None:
     """Rejects the worksheet's change; says why against the suggestion where that is asked."""
     page.get_by_test_id("stRadio").get_by_text("reject", exact=True).click()
-    expect(page.get_by_role("button", name="Record decision")).to_be_enabled(timeout=60_000)
+    expect(page.get_by_role("button", name=READ)).to_be_enabled(timeout=60_000)
     fill(page, "Reason", reason)
     if page.get_by_label("Why against the suggestion").count():
         fill(page, "Why against the suggestion", against)
-    page.get_by_role("button", name="Record decision").click()
+    page.get_by_role("button", name=READ).click()
+    sees(page, "You are about to sign exactly this")
+    settled(page)
+    page.get_by_role("button", name="Sign as").click()
     sees(page, "This is final")

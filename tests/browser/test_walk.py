@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from core.domain.run import FINAL
 from core.store.open import open_store
-from tests.browser.steps import choose, go, main_text, name_oneself, pick, propose, reject, sees, settled, wait_for
+from tests.browser.steps import READ, choose, go, main_text, name_oneself, pick, propose, reject, sees, settled, wait_for
 
 
 def stage_line(page, name):
@@ -33,7 +33,7 @@ def test_from_proposal_to_signed_decision(app, page):
     go(page, app.url)
     expect(page.get_by_text("Price the bet. Keep the receipt.")).to_be_visible()
     go(page, f"{app.url}/matrix")
-    assert "DeepSeek Q8-MTP" in main_text(page) and "14 layers spilled" in main_text(page)
+    sees(page, "DeepSeek Q8-MTP · 14 layers spilled")
 
     worksheet_id = propose(page, app.url, "made-dense", n_max=2, workload="Write code from a short task (257 tokens)")
     assert "missing" in main_text(page), "empty where nothing is measured yet"
@@ -83,10 +83,10 @@ def test_from_proposal_to_signed_decision(app, page):
     for word in ("b11549", "sha256", "host only", "tokens per step", "c=1:", "Suggestion"):
         assert word in sheet, f"{word} is missing on the worksheet"
     pick(page, "keep", "Open gates")
-    expect(page.get_by_role("button", name="Record decision")).to_be_disabled()
+    expect(page.get_by_role("button", name=READ)).to_be_disabled()
     page.get_by_test_id("stRadio").get_by_text("reject", exact=True).click()
-    expect(page.get_by_role("button", name="Record decision")).to_be_enabled(timeout=60_000)
-    page.get_by_role("button", name="Record decision").click()
+    expect(page.get_by_role("button", name=READ)).to_be_enabled(timeout=60_000)
+    page.get_by_role("button", name=READ).click()
     sees(page, "needs a reason")
     reject(page, "No tool suite was run: <b>not priced</b>.", "The suite comes first.")
     go(page, f"{app.url}/ledger")

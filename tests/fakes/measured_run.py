@@ -51,11 +51,15 @@ def write_run(
     d_ms: float | None = 6.0,
     run_id: str | None = None,
     created_at: datetime = START,
+    recipe: dict[str, Any] | None = None,
+    gpus: dict[str, Any] | None = None,
+    artifact_sha256: str = "ab" * 32,
     **asked: Any,
 ) -> str:
     """A run of `state` with one warm-up (cold) and the given warm rates per n_max at c=1, and at `production_c` where given.
 
-    `failed`: n_max → reason, an arm without one good repetition. `asked`: title, model, box_id, worksheet_id, workload_id. Returns the id.
+    `failed`: n_max → reason, an arm without one good repetition. `recipe`: keys that differ from the usual one.
+    `asked`: title, model, box_id, worksheet_id, workload_id. Returns the id.
     """
     run_id = run_id or secrets.token_hex(16)
     rates = RATES if rates is None else rates
@@ -73,15 +77,15 @@ def write_run(
     house.store.runs.set_spec(run_id, spec, created_at)
     writer = _Writer(Batch(run_id, 1000, 0, "0" * 64), created_at)
     writer.event("run_started", run_id=run_id, hostname="scripted", pid=1)
-    artifact = {"path": f"/models/{request['model']}.gguf", "size_bytes": 1 << 30, "sha256": "ab" * 32}
+    artifact = {"path": f"/models/{request['model']}.gguf", "size_bytes": 1 << 30, "sha256": artifact_sha256}
     writer.event("preflight", engine={"id": "embedded", "version_text": "version: 10473 (abc1234)"}, artifact=artifact,
-                 gpus={"state": "none", "why": "scripted", "list": []}, others_on_gpu="n/a", load_1m=0.1)  # fmt: skip
+                 gpus=gpus or {"state": "none", "why": "scripted", "list": []}, others_on_gpu="n/a", load_1m=0.1)  # fmt: skip
     plan = [(Stage(BASELINE if n == 0 else STEP, n, 1, 3), values) for n, values in sorted(rates.items())]
     plan += [(Stage(STEP, n, 1, 3), []) for n in sorted(failed or {})]
     plan += [(Stage(BASELINE_AGAIN, 0, 1, 3), [r * (0.9 if drifted else 1.0) for r in rates[0]])] if state == DONE and 0 in rates else []
     plan += [(Stage(PRODUCTION, n, production_c, 3), values) for n, values in sorted((production or {}).items(), reverse=True)]
     for number, (stage, values) in enumerate(plan, 1):
-        _stage(writer, number, stage, values, (failed or {}).get(stage.n_max, ""), d_ms)
+        _stage(writer, number, stage, values, (failed or {}).get(stage.n_max, ""), d_ms, recipe or {})
     stop = {"code": "no_gain", "text": "n_max=2 is not faster than n_max=1 beyond noise; longer drafts were not tried."}
     if state in (DONE, "failed", "cancelled"):
         outcome = {
@@ -99,12 +103,13 @@ def write_run(
     return run_id
 
 
-def _stage(writer: _Writer, number: int, stage: Stage, rates: list[float], reason: str, d_ms: float | None) -> None:
+def _stage(writer: _Writer, number: int, stage: Stage, rates: list[float], reason: str, d_ms: float | None, more: dict[str, Any]) -> None:
     shown = {"kind": stage.kind, "n_max": stage.n_max, "c": stage.c, "repetitions": stage.repetitions, "name": stage.name}
     recipe = recipe_of(
         engine={"kind": "llama.cpp", "build": 10473, "commit": "abc1234"}, artifact_sha256="ab" * 32, placement=PLACEMENT,
         asked={"context": 4096, "n_cpu_moe": 14}, n_max=stage.n_max, slots=stage.c,
     )  # fmt: skip
+    recipe |= more
     recipe_id = digest(recipe)
     argv = ["/opt/llama-server", "-m", "/models/made model.gguf", "-c", "4096", "--api-key", "***"]
     argv += ["--spec-draft-n-max", str(stage.n_max)] if stage.n_max else []

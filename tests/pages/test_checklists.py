@@ -57,5 +57,6 @@ def test_what_the_store_shows_is_ticked_with_its_evidence(open_page: OpenPage, h
 def test_a_drifted_run_is_pointed_out(open_page: OpenPage, house: House) -> None:
     sheet = propose(house, ASKED, who="Ada")
     write_run(house, worksheet_id=sheet, model="made-moe", drifted=True)
+    propose(house, {**ASKED, "title": "a newer one"}, who="Ada")
     found = marks(open_page("checklists", worksheet=sheet))
     assert "heat or drift" in found["⚠"] and "Measure the baseline again at the end." in found["○"]

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from core.errors import BoxUnreachable
 from core.services.house import House
-from core.services.worksheets import propose
+from core.services.waiting import waiting_for
+from core.services.worksheets import propose, type_suite, type_text
 from tests.fakes.measured_run import write_run
 from tests.pages.conftest import OpenPage, words
 
@@ -25,7 +26,7 @@ def test_empty_home_offers_a_proposal(open_page: OpenPage) -> None:
     assert not at.exception
     assert at.title[0].value == "Draftledger"
     assert "Nothing waits." in words(at) and "Nothing is decided yet." in words(at)
-    assert at.button(key="home-propose").label == "Propose a change"
+    assert [button.label for button in at.button] == ["Propose a change"], "one way to begin"
 
 
 def test_filled_home_names_open_gates_runs_and_the_best_cell(open_page: OpenPage, house: House) -> None:
@@ -50,3 +51,32 @@ def test_home_names_a_box_that_does_not_answer(open_page: OpenPage, house: House
     house.store.boxes.add_check("this-machine", BoxUnreachable("No route to host.").as_json(), ok=False, at=house.clock.now())
     at = open_page("home")
     assert "this machine did not answer" in labels(at) and "No route to host." in words(at)
+
+
+def test_mine_comes_first_and_others_are_folded_away(open_page: OpenPage, house: House) -> None:
+    mine = proposal(house, "Mine")
+    other = propose(house, {**house.store.worksheets.get(mine)["body"], "title": "Theirs"}, who="Bo")
+    write_run(house, title="Asked by Ada", created_at=house.clock.now(), worksheet_id=other)
+    found = waiting_for(house, "Ada")
+    assert [(item["kind"], item["of"]["title"]) for item in found["mine"]] == [("run", "Asked by Ada"), ("missing", "Mine")]
+    assert [(item["kind"], item["of"]["title"]) for item in found["others"]] == [("missing", "Theirs")]
+    at = open_page("home", person="Ada")
+    assert not at.exception and "Waiting for others (1)" in [box.label for box in at.expander]
+    type_text(house, other, "fit", "candidate", "12 GiB", by="Ada")
+    assert waiting_for(house, "Ada")["others"] == []
+    assert "Nothing waits for Cy." in words(open_page("home", person="Cy"))
+
+
+def test_a_priced_worksheet_waits_for_a_signature(open_page: OpenPage, house: House) -> None:
+    sheet = proposal(house, "Ready")
+    write_run(house, title="Sweep", worksheet_id=sheet)
+    for side in ("baseline", "candidate"):
+        type_suite(house, sheet, side, {"suite": "tools", "scores": [50, 51]}, by="Ada")
+    (item,) = [one for one in waiting_for(house, "Ada")["mine"] if one["kind"] != "run"]
+    assert item["kind"] == "sign" and item["suggestion"]["action"] == "keep"
+    assert "“Ready” is priced: decide" in labels(open_page("home", person="Ada")).replace("\\", "")
+
+
+def test_a_finished_run_says_how_many_cells_lost(open_page: OpenPage, house: House) -> None:
+    write_run(house, title="Sweep", created_at=house.clock.now())
+    assert "3 cells, 1 losing" in words(open_page("home"))

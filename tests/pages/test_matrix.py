@@ -102,17 +102,25 @@ def test_blanks_of_every_kind_look_different(open_page: OpenPage, house: House) 
     assert "⚠ invalid: 0.0 tok/s is no speed" in plain(at) and "✕ failed: out of memory" in plain(at)
 
 
+def test_an_acceptance_above_all_is_shown_as_invalid_with_its_source(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house)
+    with house.store.cells._db.tx() as cursor:  # type: ignore[attr-defined]
+        cursor.execute("UPDATE samples SET accepted = drafted + 10 WHERE run_id = ? AND n_max = 1", [run_id])
+    at = open_page("matrix", provenance="measured")
+    assert "1.18× ▲ · acceptance ⚠ invalid: " in plain(at) and "acceptance above 100%" in plain(at) and f"(run {run_id})" in plain(at)
+
+
 def test_the_law_is_drawn_as_an_observation_with_own_and_published_points_apart(open_page: OpenPage, house: House) -> None:
     write_run(house)
     at = open_page("matrix")
-    by_layers = json.loads(at.get("plotly_chart")[2].proto.spec)
-    forms = {trace["name"]: trace["marker"]["symbol"] for trace in by_layers["data"]}
-    assert forms["n_max 1, measured"] == "circle" and forms["n_max 1, transcribed"] == "square-open"
+    figure = json.loads(at.get("plotly_chart")[1].proto.spec)
     points = {
-        (x, round(y, 2))
-        for trace in by_layers["data"]
-        if "transcribed" in trace["name"]
-        for x, y in zip(trace["x"], trace["y"], strict=True)
+        (trace["name"], trace["marker"]["symbol"][place], trace["x"][place], round(trace["y"][place], 2))
+        for trace in figure["data"]
+        if trace["xaxis"] == "x2"
+        for place in range(len(trace["x"]))
     }
-    assert points == {(0.0, 2.2), (24.0, 0.86), (14.0, 1.18), (14.0, 0.97), (14.0, 0.85), (10.0, 1.3), (10.0, 1.06)}
+    published = {(0, 2.2, 3), (24, 0.86, 3), (14, 1.18, 1), (14, 0.97, 2), (14, 0.85, 3), (10, 1.3, 1), (10, 1.06, 2)}
+    own = {("n_max 1", "circle", 14.0, 1.18), ("n_max 2", "circle", 14.0, 0.97)}
+    assert points == {(f"n_max {n}", "square-open", float(x), y) for x, y, n in published} | own
     assert "observation" in words(at)

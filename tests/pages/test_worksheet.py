@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from core.services.decisions import chain_problem
 from core.services.house import House
 from core.services.runs import stop_run
 from core.services.worksheets import propose, type_suite
@@ -168,82 +167,6 @@ def test_odd_scores_are_told_and_kept(open_page: OpenPage, house: House, sheet: 
     assert sentence in words(at)
     assert at.text_input(key="suite-name").value == "y" * 10_000 and at.text_input(key="suite-values").value == scores
     assert house.store.worksheets.entries(sheet) == []
-
-
-def test_keep_is_impossible_while_a_gate_is_open(open_page: OpenPage, house: House, sheet: str) -> None:
-    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
-    at = open_page("worksheet", worksheet=sheet, person="Ada")
-    at.radio(key="decision-verdict").set_value("keep").run()
-    assert _button(at, "Record decision").disabled
-    assert "Keep is not possible yet. Open gates: tool suite within noise or better" in _texts(at)
-    assert house.store.decisions.all() == []
-
-
-def test_a_gate_that_opens_behind_the_page_is_caught(open_page: OpenPage, house: House, priced: str) -> None:
-    at = open_page("worksheet", worksheet=priced, person="Ada")
-    at.radio(key="decision-verdict").set_value("keep").run()
-    button = _button(at, "Record decision")
-    assert not button.disabled
-    type_suite(house, priced, "candidate", {"suite": "tools", "scores": [1.0, 2.0]}, by="Cy")
-    button.click().run()
-    assert house.store.decisions.all() == []
-
-
-def test_keep_when_every_gate_passes(open_page: OpenPage, house: House, priced: str) -> None:
-    at = open_page("worksheet", worksheet=priced, person="Ada")
-    at.radio(key="decision-verdict").set_value("keep").run()
-    _button(at, "Record decision").click().run()
-    assert not at.exception
-    (entry,) = house.store.decisions.all()
-    assert (entry["verdict"], entry["action"], entry["owner"]) == ("keep", "keep", "Ada")
-    assert chain_problem(house) is None
-    assert "This is final" in words(at)
-    assert not {"Record decision", "Run sweep", "Save scores"} & set(_labels(at))
-    ledger = open_page("ledger")
-    assert "The chain holds." in words(ledger) and "at c=4: 1.24× ▲" in _texts(ledger)
-
-
-def test_reject_needs_a_reason_and_an_owner(open_page: OpenPage, house: House, sheet: str) -> None:
-    at = open_page("worksheet", worksheet=sheet)
-    assert _button(at, "Record decision").disabled
-    at.radio(key="decision-verdict").set_value("reject").run()
-    _button(at, "Record decision").click().run()
-    assert "Owner is needed." in words(at)
-    at.text_input(key="decision-owner").set_value("Ada").run()
-    _button(at, "Record decision").click().run()
-    assert "Reason: A rejection needs a reason" in words(at)
-    at.text_area(key="decision-reason").set_value("r" * 10_000).run()
-    _button(at, "Record decision").click().run()
-    assert "Reason is too long (at most 2000 characters)." in words(at)
-    assert at.text_area(key="decision-reason").value == "r" * 10_000
-    assert house.store.decisions.all() == []
-    at.text_area(key="decision-reason").set_value(HTML).run()
-    _button(at, "Record decision").click().run()
-    (entry,) = house.store.decisions.all()
-    assert (entry["verdict"], entry["action"], entry["reason"]) == ("reject", "not priced", HTML)
-    assert HTML in _texts(at)
-
-
-def test_against_the_suggestion_asks_why(open_page: OpenPage, house: House, priced: str) -> None:
-    at = open_page("worksheet", worksheet=priced, person="Ada")
-    at.radio(key="decision-verdict").set_value("reject").run()
-    at.text_area(key="decision-reason").set_value("not now")
-    at.run()
-    _button(at, "Record decision").click().run()
-    assert "Why against the suggestion: The computed suggestion is “keep”." in words(at)
-    at.text_area(key="decision-against").set_value("the box is being sold").run()
-    _button(at, "Record decision").click().run()
-    assert [entry["reason"] for entry in house.store.decisions.all()] == ["not now · the box is being sold"]
-
-
-def test_a_worksheet_is_decided_once(open_page: OpenPage, house: House, priced: str) -> None:
-    first, second = (open_page("worksheet", worksheet=priced, person=name) for name in ("Ada", "Bo"))
-    for at in (first, second):
-        at.radio(key="decision-verdict").set_value("keep").run()
-    _button(first, "Record decision").click().run()
-    _button(second, "Record decision").click().run()
-    assert [entry["owner"] for entry in house.store.decisions.all()] == ["Ada"]
-    assert "This is final" in words(second)
 
 
 def test_a_flip_at_production_is_pointed_out(open_page: OpenPage, house: House, sheet: str) -> None:

@@ -87,6 +87,19 @@ def test_matrix_shows_the_reference_rows_on_a_new_database(tmp_path):
     assert core("matrix", "--db", str(tmp_path / "x.duckdb"), "--provenance", "measured", "--json")[1] == {"rows": []}
 
 
+def test_matrix_takes_the_filters_of_the_page(tmp_path):
+    def matrix(*filters):
+        code, found = core("matrix", "--db", str(tmp_path / "x.duckdb"), *filters, "--json", DRAFTLEDGER_LOCAL_DIR=str(tmp_path))
+        return code, [row["spill"]["layers"] for row in found["rows"]] if code == 0 else found["error"]["message"]
+
+    assert matrix("--model", "DeepSeek Q8-MTP", "--sort", "most spill first") == (0, [24, 14])
+    assert matrix("--concurrency", "1", "--provenance", "transcribed") == (0, [0, 14, 24, 10])
+    assert matrix("--box", "this-machine", "--workload", "code", "--context", "4096", "--build", "b1") == (0, [])
+    assert matrix("--age-days", "30") == (0, []), "a published figure does not say when it was measured"
+    code, words = matrix("--age-days", "nan", "--concurrency", "many")
+    assert code == 2 and "age_days" in words and "concurrency" in words
+
+
 def test_a_database_held_by_another_process_is_exit_3_and_names_it(tmp_path):
     code = f"import duckdb, sys; c = duckdb.connect({str(tmp_path / 'x.duckdb')!r}); print('ready', flush=True); sys.stdin.read()"
     holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -121,7 +121,7 @@ def test_an_acceptance_that_cannot_be_is_invalid_and_the_rate_beside_it_stands(s
     base, spec = cells_of("speculative_tool", {"base_tps": 10.0, "tps": 12.0, "n_draft": 3, "drafted": 90, "accept_share": share, "a": 2.0})
     shown = imported_cell({**spec, "sha256": "ab" * 32, "position": 1, "file": "broken.log"}, base)
     assert (shown["status"], shown["tok_s"], shown["accept_share"], shown["accept_status"]) == ("ok", 12.0, None, "invalid")
-    assert words in shown["faults"][0] and "broken.log" in shown["faults"][0] and round(shown["speedup"], 2) == 1.2
+    assert words in shown["faults"][0] and "broken.log" in shown["source"] and round(shown["speedup"], 2) == 1.2
     assert shown["price"]["a"] is None, "nothing is worked out from it"
 
 

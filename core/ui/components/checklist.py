@@ -33,4 +33,9 @@ def chosen_worksheet(house: House, slot: str) -> str | None:
     rows = {row["worksheet"]["worksheet_id"]: row["worksheet"]["title"] for row in list_worksheets(house)}
     if not rows:
         return None
-    return st.selectbox("Worksheet", list(rows), format_func=lambda one: f"{rows[one]} · {one}", key=slot, bind="query-params")
+    asked = st.query_params.get(slot, "")
+    if f"choose-{slot}" not in st.session_state:
+        st.session_state[f"choose-{slot}"] = asked if asked in rows else next(iter(rows))
+    chosen = st.selectbox("Worksheet", list(rows), format_func=lambda one: f"{rows[one]} · {one}", key=f"choose-{slot}")
+    st.query_params[slot] = chosen
+    return str(chosen)

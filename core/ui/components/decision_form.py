@@ -1,22 +1,29 @@
-"""Keep or reject: who answers, and why. Keep is closed while a gate is open; the service checks again."""
+"""Keep or reject: who answers, and why; then the very text that is signed, with its hash, and Sign. The service checks everything again."""
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import streamlit as st
 
-from core.domain.decision import KEEP, REJECT, is_against
-from core.services.decisions import decide
+from core.domain.decision import ACTIONS, AGE_DAYS, KEEP, NOT_PRICED, REJECT, STALE_WHEN, WITHDRAWN, is_against
+from core.services.decisions import decide, draft_decision, withdraw
 from core.services.house import House
 from core.ui.components.field_problems import told
 from core.ui.components.figures import when
 from core.ui.components.gate_list import open_gates
-from core.ui.components.links import page_link
+from core.ui.components.links import decision_link
 from core.ui.components.name_field import follow_person
+from core.ui.components.old_production import old_production
 
-LABELS = {"owner": "Owner", "reason": "Reason", "against_why": "Why against the suggestion", "verdict": "Verdict"}
-_OWNER = "decision-owner"
+LABELS = {
+    "owner": "Owner", "reason": "Reason", "against_why": "Why against the suggestion", "verdict": "Verdict", "second": "Second person",
+    "action": "Action", "stale_when": "Goes stale when one of these differs in a newer run", "age_days": "Age limit, days",
+    "old": "Old production recipe", "number": "Entry",
+}  # fmt: skip
+_OWNER, _DRAFT, _OF = "decision-owner", "decision-draft", "decision-of"
+_AS_SUGGESTED = "as suggested"
 
 
 def owner_typed() -> str:
@@ -25,48 +32,112 @@ def owner_typed() -> str:
 
 
 def decision_form(house: House, view: dict[str, Any]) -> None:
-    """The form, or the decision once it is taken."""
+    """The form, or the decision once it is taken; a later one supersedes it."""
     st.subheader("Decision", anchor=False)
-    if view["decisions"]:
-        _final(view["decisions"][-1])
-        return
+    _forget_other(view["worksheet"]["worksheet_id"])
+    taken = view["decisions"][-1] if view["decisions"] else None
+    if taken:
+        _final(taken)
+    if taken is None or taken["verdict"] == WITHDRAWN:
+        _form(house, view)
+    elif st.toggle("Supersede or withdraw this decision", key=f"decide-again-{taken['number']}"):
+        _form(house, view)
+        _withdraw(house, taken["number"])
+
+
+def _forget_other(worksheet_id: str) -> None:
+    """Words typed for one worksheet do not stand in the form of another."""
+    if st.session_state.get(_OF) != worksheet_id:
+        for key in [key for key in st.session_state if str(key).startswith("decision-") and key != _OWNER]:
+            del st.session_state[key]
+        st.session_state[_OF] = worksheet_id
+
+
+def _form(house: House, view: dict[str, Any]) -> None:
     verdict = st.radio("Verdict", (REJECT, KEEP), index=None, horizontal=True, key="decision-verdict")
-    owner = st.text_input(LABELS["owner"], key=_OWNER)
-    reason = st.text_area(LABELS["reason"], key="decision-reason", height=80)
-    against = ""
-    if verdict and is_against(verdict, view["suggestion"]):
-        st.text(f"The computed suggestion is “{view['suggestion']['action']}”.")
-        against = st.text_area(LABELS["against_why"], key="decision-against", height=80)
+    values = {"worksheet_id": view["worksheet"]["worksheet_id"], "verdict": verdict, **_words(house, view, verdict)}
     still = open_gates(view["gates"])
     is_closed = verdict == KEEP and bool(still)
     if is_closed:
         st.text("Keep is not possible yet. Open gates: " + ", ".join(still))
-    is_done = False
-    if st.button("Record decision", type="primary", key="record-decision", disabled=verdict is None or is_closed):
-        values = {
-            "worksheet_id": view["worksheet"]["worksheet_id"],
-            "verdict": verdict,
-            "owner": owner,
-            "reason": reason,
-            "against_why": against,
-        }
+    if st.button("Read what will be signed", key="read-decision", disabled=verdict is None or is_closed):
+        st.session_state.pop(_DRAFT, None)
         with told(LABELS):
-            decide(house, values)
-            is_done = True
+            draft = draft_decision(house, values)
+            st.session_state[_DRAFT] = {"values": values, "text": draft.text, "sha256": draft.sha256, "sign_id": secrets.token_hex(16)}
+    _sign(house, values)
+
+
+def _words(house: House, view: dict[str, Any], verdict: str | None) -> dict[str, Any]:
+    """Everything a person types or chooses beside the verdict."""
+    found: dict[str, Any] = {"owner": st.text_input(LABELS["owner"], key=_OWNER)}
+    found["reason"] = st.text_area(LABELS["reason"], key="decision-reason", height=80)
+    action = None
+    with st.expander("Action, and what makes it stale", key="decision-more", expanded=False):
+        chosen = st.selectbox(LABELS["action"], (_AS_SUGGESTED, *ACTIONS, NOT_PRICED), key="decision-action")
+        action = None if chosen == _AS_SUGGESTED else chosen
+        found["stale_when"] = st.multiselect(LABELS["stale_when"], STALE_WHEN, default=STALE_WHEN, key="decision-stale")
+        found["age_days"] = st.number_input(LABELS["age_days"], 1, 3650, AGE_DAYS, key="decision-age")
+    found["action"] = action
+    found["old"] = old_production()
+    if verdict and is_against(verdict, view["suggestion"], action):
+        st.text(f"The computed suggestion is “{view['suggestion']['action']}”.")
+        found["against_why"] = st.text_area(LABELS["against_why"], key="decision-against", height=80)
+        found["second"] = st.text_input(
+            LABELS["second"] + (" (needed here)" if house.second_person else " (if somebody else looked)"), key="decision-second"
+        )
+    return found
+
+
+def _sign(house: House, values: dict[str, Any]) -> None:
+    """The text as it was shown; Sign sends its hash, so that nothing else is signed. The click's own id makes a second one harmless."""
+    draft = st.session_state.get(_DRAFT)
+    if draft is None:
+        return
+    if draft["values"] != values:
+        del st.session_state[_DRAFT]
+        st.info("What you typed has changed since the text was shown. Read it again before you sign.")
+        return
+    is_done = False
+    with st.container(border=True, key="decision-signing"):
+        st.caption("You are about to sign exactly this. It is final: superseded or withdrawn by a later entry, never edited.")
+        st.code(draft["text"], language=None, wrap_lines=True)
+        st.caption(f"SHA-256 of this text: {draft['sha256']}")
+        if st.button(f"Sign as {values['owner'].strip()}", type="primary", key="sign-decision"):
+            with told(LABELS):
+                decide(house, {**values, "seen_sha256": draft["sha256"], "sign_id": draft["sign_id"]})
+                is_done = True
     if is_done:
+        del st.session_state[_DRAFT]
         st.toast("The decision stands in the ledger.")
         st.rerun()
 
 
+def _withdraw(house: House, number: int) -> None:
+    is_done = False
+    follow_person("withdraw-owner")
+    with st.form("withdraw-form"):
+        st.text(f"Or withdraw entry {number}: it stays, and a new entry takes it back.")
+        owner = st.text_input("Withdrawn by", key="withdraw-owner")
+        reason = st.text_area("Reason for withdrawing", key="withdraw-reason", height=80)
+        if st.form_submit_button("Withdraw", key="withdraw"):
+            with told({"owner": "Withdrawn by", "reason": "Reason for withdrawing"}):
+                withdraw(house, {"number": number, "owner": owner, "reason": reason})
+                is_done = True
+    if is_done:
+        st.toast(f"Entry {number} is withdrawn.")
+        st.rerun()
+
+
 def verdict_badge(verdict: str) -> None:
-    """KEEP or REJECT on its colour."""
-    st.badge(verdict.upper(), color="blue" if verdict == KEEP else "orange")
+    """KEEP, REJECT or WITHDRAWN on its colour."""
+    st.badge(verdict.upper(), color="blue" if verdict == KEEP else "orange" if verdict == REJECT else "gray")
 
 
 def _final(entry: dict[str, Any]) -> None:
     with st.container(border=True, key="decision-final"):
         verdict_badge(entry["verdict"])
-        st.text(f"{entry['owner']} · {when(entry['noted_at'])} · the suggestion was: {entry['action']}")
+        st.text(f"{entry['owner']} · {when(entry['noted_at'])} · action: {entry['action']}")
         st.text(entry["reason"])
-        st.caption("This is final: it can be superseded by a later decision, never edited.")
-        page_link("ledger", f"Entry {entry['number']} in the ledger")
+        st.caption("This is final: it can be superseded or withdrawn by a later entry, never edited.")
+        decision_link(entry["number"], f"Entry {entry['number']} in the ledger")

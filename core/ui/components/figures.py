@@ -127,9 +127,17 @@ def cell_lines(cell: dict[str, Any]) -> tuple[str, str, str]:
     """A matrix cell in three lines: tok/s (or its blank), speed-up with sign, acceptance with denominator."""
     if cell["status"] not in SHOWN or cell["tok_s"] is None:
         return blank(cell["status"]), "", ""
+    accepted = INVALID if cell.get("accept_status") == "invalid" else share(cell["accept_share"])
     if cell["speedup"] is None:
-        return rate(cell["tok_s"]), "", share(cell["accept_share"]) if cell["accept_share"] is not None else ""
-    return rate(cell["tok_s"]), f"{speedup(cell['speedup'])} {sign(cell['verdict'])}".strip(), share(cell["accept_share"])
+        return rate(cell["tok_s"]), "", accepted if accepted != NOT_RECORDED else ""
+    return rate(cell["tok_s"]), f"{speedup(cell['speedup'])} {sign(cell['verdict'])}".strip(), accepted
+
+
+def _accepted_words(cell: dict[str, Any]) -> str:
+    """Acceptance in words; one that cannot be says what came and from where."""
+    if cell.get("accept_status") == "invalid":
+        return f"{INVALID} invalid: {'; '.join(cell['faults'])} ({cell['source']})"
+    return share(cell["accept_share"], cell["accept_denominator"]) if cell["accept_share"] is not None else "—? not recorded"
 
 
 def cell_words(cell: dict[str, Any]) -> str:
@@ -140,11 +148,11 @@ def cell_words(cell: dict[str, Any]) -> str:
     words = [f"{rate(cell['tok_s'])} tok/s"]
     if cell["tok_s_min"] is not None and cell["n"]:
         words.append(rate_range(cell["tok_s_min"], cell["tok_s_max"], cell["n"]))
+    told = f"acceptance {_accepted_words(cell)}"
     if cell["speedup"] is not None:
-        accepted = share(cell["accept_share"], cell["accept_denominator"]) if cell["accept_share"] is not None else "—? not recorded"
-        words += [f"{speedup(cell['speedup'])} {sign(cell['verdict'])}".strip(), f"acceptance {accepted}"]
-    elif cell["accept_share"] is not None:
-        words += [f"acceptance {share(cell['accept_share'], cell['accept_denominator'])}", "no baseline beside it"]
+        words += [f"{speedup(cell['speedup'])} {sign(cell['verdict'])}".strip(), told]
+    elif cell["accept_share"] is not None or cell.get("accept_status") == "invalid":
+        words += [told, "no baseline beside it"]
     if cell["status"] == "stale":
         words.append(f"{STALE} stale")
     return " · ".join(words)

@@ -2,57 +2,47 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import streamlit as st
 
-from core.domain.run import ACTIVE, FAILED, LOST, QUEUED, short
+from core.domain.run import QUEUED, short
 from core.services.boxes import list_boxes
 from core.services.decisions import list_decisions
 from core.services.house import House
 from core.services.matrix import fitting, rows_of
 from core.services.matrix_heads import all_heads
-from core.services.runs import list_runs
-from core.services.worksheets import show_worksheet
+from core.services.waiting import waiting_for
 from core.ui.components.figures import ago, literal, when
 from core.ui.components.grid import best_words, row_title
 from core.ui.components.links import page_link, receipt_link, run_link, worksheet_link
 
 LOOK_EVERY_S = 5.0
-FINISHED_LATELY = timedelta(days=7)
-WORKSHEETS_SHOWN, RUNS_SHOWN, DECISIONS_SHOWN, ROWS_SHOWN = 6, 6, 5, 6
+DECISIONS_SHOWN, ROWS_SHOWN, ITEMS_SHOWN = 5, 6, 12
 _ENDINGS = {"done": "finished", "cancelled": "stopped", "failed": "failed", "lost": "lost"}
 
 
 @st.fragment(run_every=LOOK_EVERY_S)
-def waiting(house: House) -> None:
-    """Problems first, then runs, then worksheets with open gates."""
-    boxes, runs = list_boxes(house), [run for run in list_runs(house) if _is_fresh(house, run)]
-    silent = [entry for entry in boxes if entry["check"] and not entry["check"]["ok"]]
-    open_sheets = open_worksheets(house)
-    for entry in silent:
-        _line("boxes", f"⚠ Box {entry['box'].name} did not answer", f"{_check_words(entry)} Checked {ago(entry['check']['noted_at'])}.")
-    for run in runs[:RUNS_SHOWN]:
-        _run_line(run)
-    for view in open_sheets[:WORKSHEETS_SHOWN]:
-        missing = [gate for gate in view["gates"] if gate["state"] != "pass"]
-        with st.container(gap="xxsmall"):
-            worksheet_link(view["worksheet"]["worksheet_id"], f"Worksheet “{view['worksheet']['title']}” misses {len(missing)}")
-            st.caption("open: " + ", ".join(gate["label"] for gate in missing[:4]) + (" …" if len(missing) > 4 else ""))
-    if not (silent or runs or open_sheets):
-        st.text("Nothing waits. Propose a change to price the first bet.")
+def waiting(house: House, who: str) -> None:
+    """What waits for this person; what waits for others is folded away. Without a name: everything."""
+    found = waiting_for(house, who)
+    for item in found["mine"][:ITEMS_SHOWN]:
+        _SHOWN[item["kind"]](item)
+    if not found["mine"]:
+        st.text("Nothing waits. Propose a change to price the first bet." if not found["others"] else f"Nothing waits for {who}.")
+    if found["others"]:
+        with st.expander(f"Waiting for others ({len(found['others'])})", key="waiting-others"):
+            for item in found["others"][:ITEMS_SHOWN]:
+                _SHOWN[item["kind"]](item)
+    if max(len(found["mine"]), len(found["others"])) > ITEMS_SHOWN:
+        page_link("worksheets", "All worksheets")
 
 
-def open_worksheets(house: House) -> list[dict[str, Any]]:
-    """Views of worksheets that nobody has decided yet, newest first."""
-    decided = {entry["worksheet_id"] for entry in house.store.decisions.all()}
-    undecided = [row["worksheet_id"] for row in house.store.worksheets.all() if row["worksheet_id"] not in decided]
-    return [show_worksheet(house, worksheet_id) for worksheet_id in undecided[:WORKSHEETS_SHOWN]]
-
-
-def _is_fresh(house: House, run: dict[str, Any]) -> bool:
-    return run["ended_at"] is None or house.clock.now() - run["ended_at"] < FINISHED_LATELY
+def _silent(item: dict[str, Any]) -> None:
+    entry = item["of"]
+    with st.container(gap="xxsmall"):
+        page_link("boxes", f"⚠ Box {entry['box'].name} did not answer")
+        st.text(f"{_check_words(entry)} Checked {ago(entry['check']['noted_at'])}.")
 
 
 def _check_words(entry: dict[str, Any]) -> str:
@@ -60,23 +50,39 @@ def _check_words(entry: dict[str, Any]) -> str:
     return str(report.get("error", report).get("message", "")) if isinstance(report, dict) else ""
 
 
-def _run_line(run: dict[str, Any]) -> None:
+def _run_line(item: dict[str, Any]) -> None:
+    run = item["of"]
     name = f"Run {short(run['run_id'])} “{run['title']}” on {run['box_id']}"
     with st.container(gap="xxsmall"):
-        if run["state"] in ACTIVE:
+        if item["is_active"]:
             gone = f", not reached since {when(run['unreachable_since'])}" if run["unreachable_since"] else ""
             run_link(run["run_id"], f"◐ {name}")
             st.text(f"{run['state']}{gone}{': ' + run['note'] if run['state'] == QUEUED and run['note'] else ''}")
         else:
-            mark = "✕" if run["state"] in (FAILED, LOST) else "●"
-            run_link(run["run_id"], f"{mark} {name}")
-            st.text(f"{_ENDINGS.get(run['state'], run['state'])} {ago(run['ended_at'])}. {run['note'] or ''}".strip())
+            run_link(run["run_id"], f"{'✕' if item['is_bad'] else '●'} {name}")
+            st.text(f"{_ENDINGS.get(run['state'], run['state'])} {ago(run['ended_at'])}{_cells(item)}. {run['note'] or ''}".strip())
 
 
-def _line(page: str, label: str, text: str) -> None:
+def _cells(item: dict[str, Any]) -> str:
+    measured, lost = item["losing"]
+    return f", {measured} cell{'s' if measured != 1 else ''}, {lost} losing" if measured else ""
+
+
+def _sign_line(item: dict[str, Any]) -> None:
     with st.container(gap="xxsmall"):
-        page_link(page, label)
-        st.text(text)
+        worksheet_link(item["of"]["worksheet_id"], f"✍ Worksheet “{item['of']['title']}” is priced: decide")
+        st.text(f"Suggestion: {item['suggestion']['action'] or 'none'}. {item['suggestion']['text']}")
+
+
+def _missing_line(item: dict[str, Any]) -> None:
+    done, whole = item["priced"]
+    names = item["fields"] or item["gates"]
+    with st.container(gap="xxsmall"):
+        worksheet_link(item["of"]["worksheet_id"], f"Worksheet “{item['of']['title']}” misses {len(names)}")
+        st.caption(f"{done} of {whole} priced · open: " + ", ".join(names[:4]) + (" …" if len(names) > 4 else ""))
+
+
+_SHOWN = {"box": _silent, "run": _run_line, "sign": _sign_line, "missing": _missing_line}
 
 
 def last_decisions(house: House) -> None:

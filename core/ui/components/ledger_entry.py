@@ -1,4 +1,4 @@
-"""One decision of the ledger: a line for the reader, and below it, when opened, the evidence as it was frozen."""
+"""One decision: its line in the ledger with the four deltas; and, on its own page, the evidence as it was frozen."""
 
 from __future__ import annotations
 
@@ -6,38 +6,77 @@ from typing import Any
 
 import streamlit as st
 
-from core.services.decisions import summary_of
+from core.domain.promotion import Delta
+from core.services.ledger import summary_of
 from core.ui.components.cell_list import arm, cell_list
 from core.ui.components.decision_form import verdict_badge
-from core.ui.components.figures import rate_range, sign, speedup, when
+from core.ui.components.figures import NOT_RECORDED, STALE, blank, rate_range, sign, speedup, when
 from core.ui.components.gate_list import gate_list
-from core.ui.components.links import worksheet_link
+from core.ui.components.links import decision_link, run_link, worksheet_link
 from core.ui.components.run_list import cut
 from core.ui.components.worksheet_table import worksheet_table
 
+ENTRIES = 20  # a page
+
 
 def ledger_entry(entry: dict[str, Any]) -> None:
-    """The entry; its evidence is drawn only while it is open."""
+    """The line, its deltas, and the door to the entry."""
     summary, number = summary_of(entry), entry["number"]
     with st.container(border=True, key=f"entry-{number}"):
+        entry_head(entry, summary)
+        delta_table(summary["deltas"], key=f"deltas-{number}")
         with st.container(horizontal=True, vertical_alignment="center"):
-            verdict_badge(entry["verdict"])
-            st.text(f"{summary['model']} · {_what(summary)}")
-            st.text(_paid(summary))
-        st.text(f"{entry['owner']} · {when(entry['noted_at'])} · the suggestion was: {entry['action']}")
-        st.text(entry["reason"] or "no reason given")
-        with st.container(horizontal=True, vertical_alignment="center"):
+            decision_link(number, f"Entry {number}: evidence, memo, hashes")
             worksheet_link(entry["worksheet_id"], cut(summary["title"], 80))
-            is_open = st.toggle(f"Evidence of entry {number}", key=f"evidence-{number}")
-        if is_open:
-            _evidence(entry, summary)
+
+
+def entry_head(entry: dict[str, Any], summary: dict[str, Any]) -> None:
+    """Verdict, standing, what it was about, what it paid, who and why."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        verdict_badge(entry["verdict"])
+        if entry["standing"] != "in force":
+            st.badge(entry["standing"], color="gray")
+        if entry["stale"]:
+            st.badge(f"{STALE} STALE", color="yellow")
+        st.text(f"{summary['model']} · {_what(summary)}")
+        st.text(paid(summary))
+    st.text(f"{entry['owner']} · {when(entry['noted_at'])} · action: {entry['action']}")
+    details = entry.get("details") or {}
+    st.text(entry["reason"] or "no reason given")
+    if details.get("against_why"):
+        second = f" · second person: {details['second']}" if details.get("second") else ""
+        st.text(f"Against the suggestion ({entry['evidence']['suggestion']['action']}), because: {details['against_why']}{second}")
+    stale_list(entry["stale"])
+
+
+def stale_list(changed: list[dict[str, Any]]) -> None:
+    """What differs now from what the decision was taken under, each with the run that showed it."""
+    for one in changed:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(f"{STALE} {one['what']}: {one['now']}" if one["was"] is None else f"{STALE} {one['what']}: {one['was']} → {one['now']}")
+            if one["run_id"]:
+                run_link(one["run_id"], "the run that showed it ↗")
+
+
+def delta_table(deltas: list[Delta], *, key: str) -> None:
+    """The four deltas: before, after, what changed."""
+    grid = st.grid(12, wrap=False, min_column_width=58, gap="xxsmall", key=key)
+    for span, word in ((2, "delta"), (3, "before"), (3, "after"), (4, "change")):
+        with grid.cell(column_span=span):
+            st.caption(word)
+    for delta in deltas:
+        change = delta["change"] if delta["state"] == "ok" else f"{blank(delta['state'])} {delta['change']}"
+        for span, words in ((2, delta["name"]), (3, delta["before"]), (3, delta["after"]), (4, change)):
+            with grid.cell(column_span=span):
+                st.text(words)
 
 
 def _what(summary: dict[str, Any]) -> str:
     return f"n={summary['n_max']}" if summary["n_max"] else "not priced"
 
 
-def _paid(summary: dict[str, Any]) -> str:
+def paid(summary: dict[str, Any]) -> str:
+    """“at c=4: 1.24× ▲”, or that nothing was measured."""
     cell = summary["price"]
     if not cell or cell["speedup"] is None:
         return "no speed-up measured"
@@ -45,8 +84,9 @@ def _paid(summary: dict[str, Any]) -> str:
     return f"{where}{speedup(cell['speedup'])} {sign(cell['verdict'])}"
 
 
-def _evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
-    evidence, number = entry["evidence"], entry["number"]
+def frozen_evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
+    """Everything the decision rests on, as it was: table, gates, cells, what it does not show, hashes."""
+    evidence, number, details = entry["evidence"], entry["number"], entry.get("details") or {}
     _speed_delta(summary)
     worksheet_table(evidence["fields"], None, key=f"frozen-{number}")
     st.text(f"Suggestion then: {evidence['suggestion']['action'] or 'none'}. {evidence['suggestion']['text']}")
@@ -56,12 +96,20 @@ def _evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
     st.caption("what this does not show")
     st.text(evidence["not_shown"])
     st.caption("what would make it stale")
-    st.text(", ".join(evidence["stale_when"]))
+    age = f"; older than {details['age_days']} days" if "age_days" in details else ""
+    st.text(", ".join((entry.get("details") or evidence).get("stale_when", [])) + age)
     st.caption("hashes: of this entry, of the entry before, of the evidence")
     st.code(f"{entry['sha']}\n{entry['prev'] or '(first entry)'}\n{entry['evidence_sha256']}", language=None)
 
 
 def _speed_delta(summary: dict[str, Any]) -> None:
-    ranges = [f"{arm(cell)}: {rate_range(cell['tok_s_min'], cell['tok_s_max'], cell['n'])} tok/s" for cell in summary["cells"]]
-    if ranges:
-        st.text(" · ".join(ranges))
+    for base, cand in zip(summary["cells"][::2], summary["cells"][1::2], strict=True):
+        if base["status"] == cand["status"] == "ok" and cand["speedup"] is not None:
+            was, now = (_range(one) for one in (base, cand))
+            st.text(f"{arm(cand)}: {was} → {now} tok/s, {speedup(cand['speedup'])} {sign(cand['verdict'])}")
+
+
+def _range(cell: dict[str, Any]) -> str:
+    if cell["tok_s_min"] is not None:
+        return rate_range(cell["tok_s_min"], cell["tok_s_max"])
+    return NOT_RECORDED if cell["tok_s"] is None else f"{cell['tok_s']:.1f}"

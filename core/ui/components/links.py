@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.ui.components.figures import literal
 from core.ui.menu import entry
-from core.ui.state import CELL, RUN, WORKSHEET
+from core.ui.state import CELL, ENTRY, RUN, WORKSHEET
 
 
 def url(page: str, **query: str) -> str:
@@ -53,6 +53,11 @@ def run_link(run_id: str, label: str, *, help: str | None = None) -> None:
 def worksheet_link(worksheet_id: str, label: str, *, help: str | None = None) -> None:
     """A link to a worksheet."""
     page_link("worksheet", label, help=help, **{WORKSHEET: worksheet_id})
+
+
+def decision_link(number: int, label: str, *, help: str | None = None) -> None:
+    """A link to one entry of the ledger."""
+    page_link("decision", label, help=help, **{ENTRY: str(number)})
 
 
 def go(page: str, **query: str) -> NoReturn:

@@ -80,18 +80,10 @@ def _draw_spill(rows: list[Row]) -> None:
     if not (by_share or by_layers):
         st.text(_NOTHING)
         return
-    left, right = st.columns(2)
-    for place, points, title, percent in ((left, by_share, "share of the weights on the host", True), (right, by_layers, _LAYERS, False)):
-        with place:
-            if points:
-                figure = spill_figure(points, x_title=title, dark=is_dark(), percent=percent)
-                st.plotly_chart(figure, key=f"lines-spill-{percent}", config={"displayModeBar": False}, alt=f"speed-up against {title}")
-            else:
-                st.text(f"No row on this page knows its {title}.")
+    figure = spill_figure(by_share, by_layers, dark=is_dark())
+    spoken = "Speed-up against the share of the weights, and against the layers, that lie on the host"
+    st.plotly_chart(figure, key="lines-spill", config={"displayModeBar": False}, alt=spoken)
     st.caption(OBSERVATION)
-
-
-_LAYERS = "layers whose weights are on the host"
 
 
 def spill_points(rows: list[Row], key: str) -> list[Point]:

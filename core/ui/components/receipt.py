@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from core.domain.break_even import Ledger
+from core.domain.decision import NOT_SHOWN
 from core.domain.run import short
-from core.services.decisions import NOT_SHOWN
 from core.ui.components.computed import computed
 from core.ui.components.figures import (
     VERDICTS,

@@ -26,6 +26,11 @@ def worksheet_head(house: House, view: dict[str, Any]) -> None:
         last = view["last_entry"]
         st.text(f"autosaved by {last['typed_by']}, {when(last['noted_at'])}" if last else "nothing typed in yet")
     st.progress(done / whole)
+    if asked.get("reference"):
+        st.text(f"{asked['model']} · published row {asked['reference']} · {asked['source']}")
+        st.info("Transcribed figures: there is nothing to run here. Propose the change on a box of yours to measure it.")
+        page_link("propose", "Propose a change", icon="✍️")
+        return
     st.text(
         f"{template(asked.get('change')).label}: {asked['model']} · {asked['engine_id']} on {box} · {asked['workload_id']}"
         f" · n_max up to {asked['n_max']} · {asked['repetitions']} repetitions · production concurrency {asked['production_c']}"

@@ -14,7 +14,7 @@ from core.ui.components.suite_form import suite_button
 from core.ui.components.sweep_panel import sweep_button
 from core.ui.components.worksheet_text import text_button
 
-_HEAD = ((2, "field"), (3, "baseline"), (3, "candidate"), (2, "notes"), (2, "state, and what would fill it"))
+_HEAD = ((2, "field"), (3, "baseline"), (3, "candidate"), (2, "notes"), (2, "state"))
 _FILLED_BY = {
     "suite": "type the scores in, at the right",
     "fit": "type it in",
@@ -30,7 +30,7 @@ Live = tuple[House, dict[str, Any]] | None
 
 def worksheet_table(fields: list[dict[str, Any]], live: Live, *, key: str) -> None:
     """The whole table; `live`: the worksheet's view while it may be filled, None: a blank stays one. Narrow screens scroll it sideways."""
-    grid = st.grid(12, wrap=False, min_column_width=64, gap="xsmall", key=key)
+    grid = st.grid(12, wrap=False, min_column_width=57, gap="xsmall", key=key)
     for span, word in _HEAD:
         with grid.cell(column_span=span):
             st.caption(word)
