@@ -10,6 +10,7 @@ from typing import Any
 from core.domain import cell_gate
 from core.domain.cell_gate import MOVABLE, CellFacts, books_residual, facts_of, gate_of
 from core.domain.run import FINAL
+from core.services.access import authorize
 from core.services.house import House
 
 Arm = tuple[int, int]
@@ -24,11 +25,13 @@ def rules_id() -> str:
 
 def gates_of_run(house: House, run_id: str) -> dict[Arm, Gate]:
     """(n_max, c) → {state, usable, why, conditions, residuals} of every cell of a run; while it goes on, of what came so far."""
+    authorize(house, "see", run_id)
     return _read(house.store.cells.gates(rules_id(), [run_id]).get(run_id) or _work_out(house, run_id))
 
 
 def gates_of_runs(house: House, run_ids: list[str]) -> dict[str, dict[Arm, Gate]]:
     """The same for many runs, with one question for those that were judged before."""
+    authorize(house, "see")
     known = house.store.cells.gates(rules_id(), run_ids)
     return {run_id: _read(known.get(run_id) or _work_out(house, run_id)) for run_id in dict.fromkeys(run_ids)}
 

@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from core.domain.price import reject_cost_ms, step_ms, tokens_per_step
+from core.services.access import authorize
 from core.services.house import House
 from core.services.ingest import draft_ms, per_position
 
@@ -20,6 +21,7 @@ def repetitions_of(house: House, run_id: str, n_max: int, c: int) -> list[Row]:
     host_load_1m, agent_cpu_share, telemetry}. Rates are per stream and, like gaps and times, the middle one of the streams; `last_token_ms`
     is the latest. `reject_cost_ms` is an upper bound per token. None: not recorded; "n/a": the box has no GPU.
     """
+    authorize(house, "see", run_id)
     events = house.store.runs.events(run_id, kinds=("sample",))
     bodies = [{**one["body"], "seq": one["seq"]} for one in events if not one["body"].get("synthetic")]
     h_ms = _plain_step_ms([one for one in bodies if (one["n_max"], one["c"]) == (0, c)])
