@@ -8,7 +8,8 @@ from typing import Any
 from core.commands.frame import EXIT_DONE, Answer, Verbs, opened
 from core.commands.sweep import stage_json
 from core.services.house import House
-from core.services.runs import list_runs, run_outline
+from core.services.outlines import run_outline
+from core.services.runs import list_runs
 
 
 def register(verbs: Verbs) -> None:

@@ -125,7 +125,7 @@ def show_run(house: House, run_id: str) -> dict[str, Any]:
     stages, cells, gates = stages_of(run, events), house.store.cells.of_run(run_id), gates_of_run(house, run_id)
     return {
         "run": run,
-        "stages": [{**stage, "gate": _gate_of(stage, gates)} for stage in stages],
+        "stages": [{**stage, "gate": gate_of_stage(stage, gates)} for stage in stages],
         "repetitions": _repetitions(events),
         "left_s": left_s(run, stages, events),
         "cells": cells,
@@ -140,19 +140,6 @@ def show_run(house: House, run_id: str) -> dict[str, Any]:
     }
 
 
-def run_outline(house: House, run: dict[str, Any]) -> dict[str, Any]:
-    """What came of a run without its repetitions, for a list of many: {stages, stop_reason, winner, drifted, supports_keep}."""
-    authorize(house, "see", run["run_id"])
-    events = house.store.runs.events(run["run_id"], kinds=("stage_started", "stage_done", "run_finished"))
-    gates = gates_of_run(house, run["run_id"])
-    end: dict[str, Any] = next((event["body"] for event in events if event["kind"] == "run_finished"), {})
-    return {
-        "stages": [{**stage, "gate": _gate_of(stage, gates)} for stage in stages_of(run, events)],
-        "stop_reason": end.get("stop") or end.get("reason"),
-        **{name: end.get(name) for name in ("winner", "drifted", "supports_keep")},
-    }
-
-
 def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Counted repetitions in the order they came: {number, stage, repetition, tok_s}."""
     came = [one["body"] for one in events if one["kind"] == "sample" and one["body"]["counted"] and not one["body"].get("synthetic")]
@@ -162,7 +149,7 @@ def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _gate_of(stage: dict[str, Any], gates: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any] | None:
+def gate_of_stage(stage: dict[str, Any], gates: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any] | None:
     """What the cell gate says of the stage's cell; None for what has none, or before a repetition came."""
     return gates.get((stage["n_max"], stage["c"])) if stage["visits"] and stage["kind"] not in (FORCED_ALL, FORCED_NONE, SUITE) else None
 
