@@ -157,15 +157,8 @@ def gate_of_stage(stage: dict[str, Any], gates: dict[tuple[int, int], dict[str, 
 def _figures(cells: list[dict[str, Any]], gates: dict[tuple[int, int], dict[str, Any]]) -> list[dict[str, Any]]:
     """The run's cells as the matrix has them, with n_max and c."""
     baselines = {cell["c"]: cell for cell in cells if cell["n_max"] == 0}
-    return [
-        {
-            **gated(measured_cell(cell, baselines.get(cell["c"])), gates.get((cell["n_max"], cell["c"]))),
-            "n_max": cell["n_max"],
-            "c": cell["c"],
-        }
-        for cell in cells
-        if _has_any(cell)
-    ]
+    arms = [((cell["n_max"], cell["c"]), cell) for cell in cells if _has_any(cell)]
+    return [{**gated(measured_cell(cell, baselines.get(arm[1])), gates.get(arm)), "n_max": arm[0], "c": arm[1]} for arm, cell in arms]
 
 
 def _has_any(cell: dict[str, Any]) -> bool:
