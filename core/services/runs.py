@@ -12,6 +12,7 @@ from core.domain.cell_gate import gated
 from core.domain.forms import Name, Record, checked
 from core.domain.matrix import measured_cell
 from core.domain.run import FINAL, PREPARING, QUEUED, RUN_ID, STOPPING, SweepRequest, short
+from core.domain.sound import is_rate
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import Stage, possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
@@ -144,7 +145,12 @@ def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Counted repetitions in the order they came: {number, stage, repetition, tok_s}."""
     came = [one["body"] for one in events if one["kind"] == "sample" and one["body"]["counted"] and not one["body"].get("synthetic")]
     return [
-        {"number": number, "stage": body["stage"]["name"], "repetition": body["repetition"], "tok_s": body["tok_s"]}
+        {
+            "number": number,
+            "stage": body["stage"]["name"],
+            "repetition": body["repetition"],
+            "tok_s": body["tok_s"] if is_rate(body["tok_s"]) else None,
+        }
         for number, body in enumerate(came, 1)
     ]
 
@@ -193,7 +199,7 @@ def stages_of(run: dict[str, Any], events: list[dict[str, Any]]) -> list[dict[st
         body = event["body"]
         if event["kind"] == "stage_started":
             _open(known, body["stage"])
-        elif event["kind"] == "sample" and body["stage"]["name"] in known and body["counted"] and body["tok_s"] is not None:
+        elif event["kind"] == "sample" and body["stage"]["name"] in known and body["counted"] and is_rate(body["tok_s"]):
             known[body["stage"]["name"]]["tok_s"].append(body["tok_s"])
         elif event["kind"] == "stage_done" and body["stage"]["name"] in known:
             _close(known[body["stage"]["name"]], body)
@@ -232,7 +238,7 @@ def _open(known: dict[str, dict[str, Any]], stage: dict[str, Any]) -> None:
 
 def _close(stage: dict[str, Any], body: dict[str, Any]) -> None:
     stage["state"] = "done" if body["status"] == "ok" or stage["closed"] else "failed"
-    stage["closed"] = [*stage["closed"], *body["tok_s"]]
+    stage["closed"] = [*stage["closed"], *(rate for rate in body["tok_s"] if is_rate(rate))]
     stage["tok_s"] = list(stage["closed"])
     stage["reason"] = body.get("reason", "")
     stage["accepted"] += body["accepted"] or 0
