@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain import cell_gate
+from core.domain.arms import FORCED_ALL, FORCED_NONE, SUITE
 from core.domain.cell_gate import MOVABLE, CellFacts, books_residual, facts_of, gate_of
 from core.domain.run import FINAL
 from core.services.access import authorize
@@ -34,6 +35,11 @@ def gates_of_runs(house: House, run_ids: list[str]) -> dict[str, dict[Arm, Gate]
     authorize(house, "see")
     known = house.store.cells.gates(rules_id(), run_ids)
     return {run_id: _read(known.get(run_id) or _work_out(house, run_id)) for run_id in dict.fromkeys(run_ids)}
+
+
+def gate_of_stage(stage: dict[str, Any], gates: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any] | None:
+    """What the cell gate says of the stage's cell; None for what has none, or before a repetition came."""
+    return gates.get((stage["n_max"], stage["c"])) if stage["visits"] and stage["kind"] not in (FORCED_ALL, FORCED_NONE, SUITE) else None
 
 
 def _read(body: dict[str, Any]) -> dict[Arm, Gate]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core.services.access import authorize
-from core.services.cell_gates import gates_of_run
+from core.services.cell_gates import gate_of_stage, gates_of_run
 from core.services.house import House
-from core.services.runs import gate_of_stage, stages_of
+from core.services.runs import stages_of
 
 
 def run_outline(house: House, run: dict[str, Any]) -> dict[str, Any]:

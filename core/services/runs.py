@@ -18,7 +18,7 @@ from core.domain.sweep import Stage, possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
 from core.services.access import authorize
 from core.services.boxes import model_names
-from core.services.cell_gates import gates_of_run
+from core.services.cell_gates import gate_of_stage, gates_of_run
 from core.services.house import House, Live
 from core.services.queue import queue_of, waits_behind
 
@@ -153,11 +153,6 @@ def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         }
         for number, body in enumerate(came, 1)
     ]
-
-
-def gate_of_stage(stage: dict[str, Any], gates: dict[tuple[int, int], dict[str, Any]]) -> dict[str, Any] | None:
-    """What the cell gate says of the stage's cell; None for what has none, or before a repetition came."""
-    return gates.get((stage["n_max"], stage["c"])) if stage["visits"] and stage["kind"] not in (FORCED_ALL, FORCED_NONE, SUITE) else None
 
 
 def _figures(cells: list[dict[str, Any]], gates: dict[tuple[int, int], dict[str, Any]]) -> list[dict[str, Any]]:
