@@ -6,30 +6,16 @@ Nothing measured is updated or deleted; the only thing that changes in place is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from core.domain.box import Box
+from core.ports.batch import Batch
 from core.ports.doors import AuditRows, PeopleRows, TokenRows
 from core.ports.tables import TableRows
 
 Row = dict[str, Any]
-
-
-@dataclass
-class Batch:
-    """What one poll of a run brings: written in one transaction together with the new offset."""
-
-    run_id: str
-    offset: int
-    last_seq: int
-    last_sha: str
-    events: list[Row] = field(default_factory=list)
-    recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    servers: list[Row] = field(default_factory=list)
-    samples: list[Row] = field(default_factory=list)
-    suite_runs: list[Row] = field(default_factory=list)
 
 
 class BoxRows(ABC):
