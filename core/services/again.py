@@ -7,6 +7,7 @@ from typing import Any
 from core.domain.run import CANCELLED, FAILED, FINAL, LOST, SweepRequest, short
 from core.domain.sweep import OFF, STEP, Measured, Stage, winner
 from core.errors import BoxBusy, PreflightRefused
+from core.services.access import authorize
 from core.services.house import House
 from core.services.runs import get_run, start_run
 
@@ -15,6 +16,7 @@ _INTERRUPTED = (CANCELLED, FAILED, LOST)
 
 def repeat_run(house: House, new_id: str, run_id: str, *, who: str) -> bool:
     """Asks for the same sweep again as attempt n+1, whole. False: that very id was asked for before (a second click)."""
+    authorize(house, "run.start", new_id, signed=who)
     run = _ended(house, run_id)
     values = {**run["request"], "repeat_of": run_id, "attempt": run["request"].get("attempt", 1) + 1}
     return start_run(house, new_id, values, who=who)
@@ -26,6 +28,7 @@ def resume_run(house: House, new_id: str, run_id: str, *, who: str) -> bool:
     The baseline, and the n that leads so far, are measured anew: a speed-up is always taken within one run.
     Raises PreflightRefused where nothing is missing or nothing was measured yet.
     """
+    authorize(house, "run.start", new_id, signed=who)
     run = _ended(house, run_id)
     goes_on = first_missing(house, run_id)
     if goes_on is None:
@@ -35,6 +38,7 @@ def resume_run(house: House, new_id: str, run_id: str, *, who: str) -> bool:
 
 def first_missing(house: House, run_id: str) -> int | None:
     """The n a further segment would begin its climb with; None where a repeat is the right thing: done, or no step measured."""
+    authorize(house, "see", run_id)
     run = get_run(house, run_id)
     if run["state"] not in _INTERRUPTED:
         return None
