@@ -30,7 +30,8 @@ _NO_MEMORY = re.compile(
 _LISTEN_EVERY_S, _HEALTH_EVERY_S = 0.03, 0.1
 
 # Runs between fork and exec in a process of its own: the kernel ends the engine when the agent dies, whatever kills it, and
-# under memory pressure takes the engine first, so that the agent can still report it. It enters the run's control group by itself.
+# under memory pressure takes the engine first, so that the agent can still report it. Arguments: the agent, the door of the control group
+# it enters by itself ("": none), the command.
 STEP = """
 import ctypes, os, sys
 try:
