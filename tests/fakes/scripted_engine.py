@@ -8,7 +8,7 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   forced_ms         [ms of a step with all accepted, with none] of an engine that is told --spec-synth-rates
   positions         share of drafts accepted so deep, told by /metrics for each position
   last_words        what a process that dies while loading prints
-  help_extra, version_rc, hang_help            what --help and --version do
+  help_extra, version, version_rc, hang_help   what --help and --version do
   die_loading, load_s, never_healthy           what loading does
   die_after         requests that are answered before the process kills itself in the middle of the next
   nonsense, http    answer 200 with text that is no stream, or this status
@@ -17,6 +17,7 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   stall             the stream stops in the middle and never ends
   ignore_term, daemons                         ignore SIGTERM; start this many children in sessions of their own
   pace_s            how long a stream takes, spread over its tokens; else as fast as it can
+  waits             true: a stream really takes the decode time that its timings claim
   bad_slot          {"slot": 1, "accept": 0.2}: this slot accepts another share of its drafts
   load_log          lines printed while loading, as the placement is told
   touch             {"path": FILE, "requests": [2, 3], "hold_s": 1}: FILE is there while these requests (from 0) are served, so much longer
@@ -196,12 +197,17 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
+        claimed = self.engine.timings(count, slot) if script.get("waits") else None
+        began = time.monotonic()
         for number in range(count):
+            if claimed:
+                due = began + claimed["predicted_ms"] / 1000.0 * number / max(1, count - 1)
+                time.sleep(max(0.0, due - time.monotonic()))
             time.sleep(script.get("pace_s", 0.0) / count)
             if script.get("stall") and number == count // 2:
                 time.sleep(3600)
             self._event({"choices": [{"delta": {"content": "abc"[number % 3]}, "finish_reason": None}]})
-        timings = self.engine.timings(count, slot)
+        timings = claimed or self.engine.timings(count, slot)
         if timings.get("draft_n"):
             made, taken = timings["draft_n"], timings["draft_n_accepted"]
             share = f"{taken / made:.5f} ({taken:5d} accepted / {made:5d} generated), mean len =  2.00"
@@ -252,7 +258,7 @@ def parse() -> argparse.Namespace:
 def short_answers(script: dict) -> None:
     """--help and --version, as the script has them."""
     if "--version" in sys.argv:
-        sys.stderr.write("noise before\nversion: 1234 (scripted)\n")
+        sys.stderr.write("noise before\nversion: %s\n" % script.get("version", "1234 (scripted)"))
         sys.exit(script.get("version_rc", 0))
     if "--help" in sys.argv:
         time.sleep(3600 if script.get("hang_help") else 0)
