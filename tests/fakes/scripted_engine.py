@@ -258,7 +258,7 @@ def parse() -> argparse.Namespace:
 def short_answers(script: dict) -> None:
     """--help and --version, as the script has them."""
     if "--version" in sys.argv:
-        sys.stderr.write("noise before\nversion: %s\n" % script.get("version", "1234 (scripted)"))
+        sys.stderr.write(f"noise before\nversion: {script.get('version', '1234 (scripted)')}\n")
         sys.exit(script.get("version_rc", 0))
     if "--help" in sys.argv:
         time.sleep(3600 if script.get("hang_help") else 0)
