@@ -91,7 +91,7 @@ async def lifespan(app: st.App) -> AsyncIterator[dict[str, bool]]:
 app = st.App(
     Path(__file__).parent / "core" / "ui" / "shell.py",
     lifespan=lifespan,
-    routes=[enter_route(lambda: _services().door, pages=PAGES, told=_tell), *routes(_services)],
+    routes=[enter_route(lambda: _services().door, pages=PAGES, told=_tell), *routes(_services, has_sign_in=has_sign_in())],
     middleware=[
         Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost", "[::1]", *_settings().host_names]),
         Middleware(Gate, pages=PAGES, only_here=not has_sign_in()),

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from core.config import LOCAL_TOKEN_OFF, ROOT, VERSION, Settings, load_suites, load_workloads
-from core.domain.box import THIS_MACHINE, Box, Engine, ModelFile, Suite
+from core.domain.box import LOCKED, THIS_MACHINE, Box, Engine, ModelFile, Suite
 from core.domain.roles import THE_APP
 from core.embedded.models import MODELS, make_model
 from core.ports.bench_box import BenchBox
@@ -18,7 +18,9 @@ from core.ports.clock import Clock
 from core.ports.host import Host
 from core.ports.upkeep import Upkeep
 from core.remote.agent_box import AgentBox
+from core.remote.agent_bundle import build as pack_agent
 from core.remote.local_host import LocalHost
+from core.remote.locked_box import LockedBox
 from core.remote.ssh_address import SshAddress
 from core.remote.ssh_host import SshHost
 from core.remote.ssh_link import fetch_host_key
@@ -64,6 +66,11 @@ class Services:
         self.database.close()
 
 
+def packed_agent() -> tuple[bytes, str]:
+    """The agent as it travels, and its SHA-256: for the owner of a locked box."""
+    return pack_agent()
+
+
 class BoxOpener:
     """One connection object per registration; a changed registration gets a new one."""
 
@@ -75,7 +82,11 @@ class BoxOpener:
         known = self._open.get(box.box_id)
         if known is None or known[0] != box:
             root = str(self._settings.local_dir.resolve() / "box") if box.kind == "local" else None
-            known = (box, AgentBox(self._host(box), root=root, python=list(box.python), allow=box.allow()))
+            locked = box.mode == LOCKED
+            opened = (
+                LockedBox(self._host(box)) if locked else AgentBox(self._host(box), root=root, python=list(box.python), allow=box.allow())
+            )
+            known = (box, opened)
             self._open[box.box_id] = known
         return known[1]
 

@@ -9,11 +9,11 @@ import os
 import sys
 from typing import Any
 
-from core.agent import lifecycle
+from core.agent import gate, lifecycle
 from core.agent.files import Refused
 
 FRAME = "@@draftledger "
-VERBS = ("probe", "start", "state", "cancel", "reap", "forget")
+VERBS = ("probe", "start", "state", "cancel", "reap", "forget", "gate")
 
 
 def main(arguments: "list[str] | None" = None) -> int:
@@ -44,6 +44,8 @@ def _answer(root: str, given: argparse.Namespace) -> dict[str, Any]:
         from core.agent.probe import probe
 
         return probe(root, _own_sha256())
+    if verb == "gate":
+        return gate.answer(root, _own_sha256(), sys.stdin.buffer.readline(gate.MAX_REQUEST + 1))
     if verb == "start":
         return lifecycle.start(root, run_id, _own_sha256())
     if verb == "state":

@@ -1,43 +1,64 @@
-"""The JSON door beside the pages: `/healthz` for anyone, `/api/v1/…` for callers on this machine until sign-in exists."""
+"""The JSON door beside the pages: `/healthz` for anyone, `/api/v1/…` for callers with a token.
+
+Where there is no sign-in, a program on this computer may look at the matrix without one.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
+from core.api.doors import DOORS, ApiDoor, Call
+from core.api.limits import PER_MINUTE, WRONG_PER_MINUTE, Limiter
+from core.api.openapi import description
+from core.api.problems import answer, problem
 from core.bootstrap import Services
-from core.domain.matrix_filter import MatrixFilter
-from core.errors import BenchError, InvalidInput, NotFound
-from core.services.matrix import matrix_rows
-from core.services.reference import published_elsewhere
+from core.domain.roles import NOBODY, Actor
+from core.errors import BenchError, InvalidInput
+from core.services.access import authorize
+from core.services.house import House
+from core.services.identity import loopback_actor, token_actor
 
-_STATUS = {InvalidInput: 422, NotFound: 404}
+_WITHOUT_TOKEN = ("/matrix",)
+_NO_TOKEN = BenchError(
+    "This door opens with a token. Nothing was done.",
+    title="No valid token",
+    hint="An admin makes one in the menu under Tokens. Send it as: Authorization: Bearer …",
+)
 
 
-def routes(get_services: Callable[[], Services]) -> list[Route | Mount]:
+def routes(get_services: Callable[[], Services], *, has_sign_in: bool = False) -> list[Route | Mount]:
     """Routes over the services; `get_services` answers with the one instance of this process."""
+    limiter = Limiter()
 
     def healthz(request: Request) -> JSONResponse:
         services = get_services()
         return JSONResponse({"ok": True, "version": services.house.version, "store": _store_state(services)})
 
-    def matrix(request: Request) -> JSONResponse:
-        query = request.query_params
+    def openapi(request: Request) -> Response:
+        return answer(description(get_services().house.version))
 
-        def work() -> dict[str, object]:
-            house, model = get_services().house, query.get("model")
-            wanted: dict[str, Any] = {name: query.get(name) for name in MatrixFilter.model_fields}
-            rows: dict[str, object] = {"rows": matrix_rows(house, **wanted)}
-            return {**rows, "published": published_elsewhere(house, model=model)} if query.get("published") in ("1", "true") else rows
+    def nowhere(request: Request) -> Response:
+        return problem(BenchError("There is no such door.", title="Not found", hint="See /api/v1/openapi.json."), 404)
 
-        return _answer(request, work)
+    by_path: dict[str, list[ApiDoor]] = {}
+    for door in DOORS:
+        by_path.setdefault(door.path, []).append(door)
+    opened = [Route(path, _endpoint(doors, get_services, limiter, has_sign_in), methods=_METHODS) for path, doors in by_path.items()]
+    return [
+        Route("/healthz", healthz),
+        Mount("/api/v1", routes=[Route("/openapi.json", openapi), *opened, Route("/{rest:path}", nowhere, methods=_METHODS)]),
+    ]
 
-    return [Route("/healthz", healthz), Mount("/api/v1", routes=[Route("/matrix", matrix)])]
+
+_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
 def _store_state(services: Services) -> str:
@@ -49,13 +70,82 @@ def _store_state(services: Services) -> str:
     return "ok"
 
 
-def _answer(request: Request, work: Callable[[], dict[str, object]]) -> JSONResponse:
-    if not _is_loopback(request):
-        return JSONResponse(BenchError("This door answers on this machine only.", title="Refused").as_json(), status_code=403)
+def _endpoint(doors: list[ApiDoor], get_services: Callable[[], Services], limiter: Limiter, has_sign_in: bool) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        door = next((one for one in doors if one.method == method), None)
+        if door is None:
+            there = ", ".join(one.method for one in doors)
+            return problem(BenchError(f"Here is only: {there}.", title="No such method"), 405, {"allow": there})
+        caller = request.client.host if request.client else "?"
+        if limiter.is_spent(f"wrong {caller}", WRONG_PER_MINUTE):
+            return _too_many(limiter)
+        house = get_services().house
+        actor = await run_in_threadpool(_actor_of, request, door, house, has_sign_in)
+        if actor == NOBODY:
+            limiter.allows(f"wrong {caller}", WRONG_PER_MINUTE)
+            return problem(_NO_TOKEN, 401, {"www-authenticate": "Bearer"})
+        if not limiter.allows(actor.key, PER_MINUTE):
+            return _too_many(limiter)
+        try:
+            body = await _body(request) if door.body else {}
+            call = Call(dict(request.path_params), _query(door, request.query_params.multi_items()), body)
+            return await run_in_threadpool(_work, door, house.acting(actor), call)
+        except ClientDisconnect:
+            return problem(BenchError("The body is too large. Nothing was done.", title="Too large"), 413)
+        except _NotJson as error:
+            return problem(error, 415)
+        except BenchError as error:
+            return problem(error)
+
+    return endpoint
+
+
+def _work(door: ApiDoor, house: House, call: Call) -> Response:
+    authorize(house, door.action, door.path)
+    return answer(door.work(house, call))
+
+
+def _too_many(limiter: Limiter) -> Response:
+    error = BenchError("Too many requests in this minute. Nothing was done.", title="Too many requests", hint="Wait, then ask again.")
+    return problem(error, 429, {"retry-after": str(limiter.wait_s())})
+
+
+def _actor_of(request: Request, door: ApiDoor, house: House, has_sign_in: bool) -> Actor:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme:
+        return token_actor(house, token.strip()) if scheme.lower() == "bearer" else NOBODY
+    is_open = not has_sign_in and door.method == "GET" and door.path in _WITHOUT_TOKEN and _is_loopback(request)
+    return loopback_actor() if is_open else NOBODY
+
+
+class _NotJson(BenchError):
+    default_title = "Not JSON"
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise _NotJson("The body has to be sent as application/json.")
     try:
-        return JSONResponse(work())
-    except BenchError as error:
-        return JSONResponse(error.as_json(), status_code=_STATUS.get(type(error), 503))
+        found = json.loads(await request.body(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput({"body": "is not JSON (UTF-8, no NaN)."}) from error
+    if not isinstance(found, dict):
+        raise InvalidInput({"body": "has to be a JSON object."})
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+def _query(door: ApiDoor, given: Iterable[tuple[str, str]]) -> dict[str, str]:
+    found = dict(given)
+    unknown = sorted(set(found) - set(door.query))
+    if unknown:
+        known = ", ".join(door.query) or "nothing"
+        raise InvalidInput({"query": f"may name {known}; found {', '.join(unknown)[:200]}."})
+    return found
 
 
 def _is_loopback(request: Request) -> bool:

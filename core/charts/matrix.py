@@ -94,7 +94,7 @@ def matrix_figure(bands: list[Band], columns: tuple[str, ...], *, dark: bool, ba
         "ygap": GAP_PX,
         "hoverinfo": "skip",
     }
-    layout = _layout(columns, height=TOP_PX + band_px * max(1, len(bands)) + 6, y_range=[len(bands) - 0.5 - inset, -0.5 - inset])
+    layout = _layout(columns, height=TOP_PX + band_px * max(1, len(bands)) + 6, y_range=[len(bands) - 0.48 - inset, -0.5 - inset])
     frames = [_frames(spots, dark=dark, inset=inset, is_best=is_best) for is_best in (False, True)]
     return go.Figure(
         data=[heat, _texts(spots, dark), _doors(spots), _headers(bands, dark, inset), *frames, *_hatches(spots, dark, inset)], layout=layout
@@ -107,7 +107,7 @@ def _headers(bands: list[Band], dark: bool, inset: float) -> dict[str, Any]:
     return {
         "type": "scatter",
         "x": [-0.5] * len(bands),
-        "y": [y - 0.5 - inset * 0.94 for y in range(len(bands))],
+        "y": [y - 0.5 - inset * 0.78 for y in range(len(bands))],
         "mode": "text",
         "text": [f"<b>{escape(band.label)}</b>" + "".join(f"{small}{escape(line)}</span>" for line in band.below) for band in bands],
         "textposition": "bottom right",

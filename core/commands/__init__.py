@@ -5,6 +5,7 @@ from core.commands import (
     decide,
     doctor,
     export,
+    gate_kit,
     matrix,
     person,
     price,
@@ -32,4 +33,5 @@ REGISTERS = (
     reap.register,
     doctor.register,
     person.register,
+    gate_kit.register,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from core.domain.forms import Name, Record
 from core.domain.suite_score import JSON, REGEX, rule_problem
@@ -59,16 +59,24 @@ class Suite(Record):
         return self
 
 
+STANDARD, LOCKED = "standard", "locked"
+OWNERS_PATH = "(set by the owner of the box)"
+
+
 class BoxForm(Record):
-    """What a person fills in to add an SSH box. `engine` and `models` are absolute paths on the box."""
+    """What a person fills in to add an SSH box. `engine` and `models` are absolute paths on the box.
+
+    In locked mode the box's owner has installed the gate and says there what may run: `engine` is an id of that list, `models` is empty.
+    """
 
     name: Name
+    mode: Literal["standard", "locked"] = "standard"
     host: str = Field(min_length=1, max_length=253)
     port: int = Field(default=22, ge=1, le=65535)
     user: str = Field(min_length=1, max_length=32)
     key_path: str = Field(min_length=1, max_length=1000)
     engine: str = Field(min_length=1, max_length=1000)
-    models: str = Field(min_length=1, max_length=1000)
+    models: str = Field(default="", max_length=1000, validate_default=True)
     python: str = Field(default="python3", min_length=1, max_length=1000)
 
     @field_validator("host")
@@ -87,9 +95,22 @@ class BoxForm(Record):
 
     @field_validator("engine", "models")
     @classmethod
-    def _path_is_absolute(cls, value: str) -> str:
+    def _path_suits_the_mode(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("mode") == LOCKED:
+            if info.field_name == "engine" and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}", value):
+                raise ValueError("has to be an engine's id from the box's own list: letters, digits, dots, hyphens.")
+            return value if info.field_name == "engine" else ""
+        if not value:
+            raise ValueError("is needed.")
         if not value.startswith("/") or not _PATH.fullmatch(value):
             raise ValueError("has to be an absolute path on the box.")
+        return value
+
+    @field_validator("key_path")
+    @classmethod
+    def _key_path_is_a_path(cls, value: str) -> str:
+        if not _PATH.fullmatch(value) or not value.isprintable():
+            raise ValueError("has to be the path of a file on this computer.")
         return value
 
     @field_validator("python")
@@ -106,6 +127,7 @@ class Box(Record):
     box_id: Name
     name: Name
     kind: Literal["local", "ssh"]
+    mode: Literal["standard", "locked"] = "standard"
     host: str = ""
     port: int = 22
     user: str = ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class Host(ABC):
     @abstractmethod
     def size(self, path: str) -> int | None:
         """Bytes in the file, None when it does not exist."""
+
+    def link(self) -> dict[str, Any] | None:
+        """How the connection is kept safe: {host_key_type, kex, cipher, is_strict_kex}; None where there is none."""
+        return None
 
     @abstractmethod
     def close(self) -> None:

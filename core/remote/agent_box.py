@@ -50,7 +50,7 @@ class AgentBox(BenchBox):
         self._agent: str | None = None
 
     def probe(self) -> dict[str, Any]:
-        return self._ask("probe")
+        return {**self._ask("probe"), "link": self.host.link()}
 
     def submit(self, run_id: str, spec: dict[str, Any]) -> dict[str, Any]:
         paths = self._paths(run_id)

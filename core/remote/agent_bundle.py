@@ -19,6 +19,7 @@ FILES = (
     "core/agent/files.py",
     "core/agent/flags.py",
     "core/agent/forget.py",
+    "core/agent/gate.py",
     "core/agent/gguf_head.py",
     "core/agent/heartbeat.py",
     "core/agent/journal.py",

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import paramiko
 from paramiko import Channel, SFTPClient, Transport
@@ -19,7 +20,7 @@ from core.remote.guards import check_argv, check_path
 from core.remote.ssh_address import SshAddress
 from core.remote.ssh_errors import translated, unreachable
 from core.remote.ssh_exchange import Exchange
-from core.remote.ssh_link import DEFAULT_LIMITS, SshLimits, close_link, fetch_host_key, open_link
+from core.remote.ssh_link import DEFAULT_LIMITS, SshLimits, close_link, fetch_host_key, link_facts, open_link
 
 __all__ = ["SshAddress", "SshHost", "SshLimits", "fetch_host_key"]
 
@@ -101,6 +102,10 @@ class SshHost(Host):
                 return sftp.stat(path).st_size
             except FileNotFoundError:
                 return None
+
+    def link(self) -> dict[str, Any] | None:
+        live = self._live
+        return None if live is None or not live.is_active() else link_facts(live)
 
     def close(self) -> None:
         self._closings += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
+from typing import Any
 
 import paramiko
 from paramiko import Transport
@@ -42,6 +43,16 @@ def key_line_of(transport: Transport) -> str:
     """Type and base64 of the key the other side proved to hold."""
     key = transport.get_remote_server_key()
     return f"{key.get_name()} {key.get_base64()}"
+
+
+def link_facts(transport: Transport) -> dict[str, Any]:
+    """What both sides agreed on (see Host.link)."""
+    return {
+        "host_key_type": transport.host_key_type,
+        "kex": getattr(transport.kex_engine, "name", None),
+        "cipher": transport.remote_cipher,
+        "is_strict_kex": bool(transport.agreed_on_strict_kex),
+    }
 
 
 def close_link(transport: Transport) -> None:

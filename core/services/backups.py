@@ -24,12 +24,14 @@ def back_up(house: House, *, to: Path | None = None, kind: str = ASKED) -> dict[
 
 def is_due(house: House, since: datetime) -> bool:
     """Whether the nightly backup is due: a day after the newest one, or a day after `since` when there is none."""
+    authorize(house, "house.keep")
     made = [datetime.fromisoformat(one["made"]) for one in house.upkeep.backups() if one["kind"] == NIGHTLY]
     return house.clock.now() - (max(made) if made else since) >= EVERY
 
 
 def nightly(house: House) -> dict[str, Any]:
     """The nightly backup: made, proved by a rebuild, then the old ones are dropped: {…, proof, dropped}. Raises StoreError."""
+    authorize(house, "house.keep")
     made = back_up(house, kind=NIGHTLY)
     manifest = next(one for one in house.upkeep.backups() if one["path"] == made["backup"])
     proof = house.upkeep.prove(manifest)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from core.domain.box import Box, BoxForm, Engine, ModelFile
+from core.domain.box import LOCKED, OWNERS_PATH, Box, BoxForm, Engine, ModelFile, Suite
 from core.domain.forms import checked
 from core.domain.run import QUEUED
 from core.errors import BenchError, InvalidInput
+from core.services.access import authorize, record
 from core.services.house import House
 from core.services.queue import queue_of
 
 
 def list_boxes(house: House) -> list[dict[str, Any]]:
     """Every box with its newest check, the run that holds it, if any, and `queue`: runs that wait for it, in order."""
+    authorize(house, "see")
     lines = {box.box_id: queue_of(house, box.box_id) for box in house.store.boxes.all()}
     return [
         {
@@ -32,6 +34,7 @@ def read_host_key(house: House, values: dict[str, Any]) -> tuple[BoxForm, str, s
 
     Nothing is stored; a person compares the fingerprint before `add_box`.
     """
+    authorize(house, "box.add")
     form = checked(BoxForm, values)
     _refuse_taken_name(house, form.name)
     key_line, fingerprint = house.fetch_host_key(form.host, form.port)
@@ -40,24 +43,34 @@ def read_host_key(house: House, values: dict[str, Any]) -> tuple[BoxForm, str, s
 
 def add_box(house: House, form: BoxForm, *, key_line: str, fingerprint: str, who: str) -> Box:
     """Second half: the person has confirmed the fingerprint, the key is pinned."""
+    authorize(house, "box.add")
     _refuse_taken_name(house, form.name)
-    box = Box(
-        box_id=_box_id(form.name),
+    box = registered(form, box_id=_box_id(form.name), host_key=key_line, fingerprint=fingerprint)
+    house.store.boxes.put(box, who=who, at=house.clock.now())
+    record(house, "box.add", box.box_id, fingerprint=fingerprint, address=f"{form.user}@{form.host}:{form.port}", mode=form.mode)
+    return box
+
+
+def registered(form: BoxForm, *, box_id: str, host_key: str, fingerprint: str, suites: list[Suite] | None = None) -> Box:
+    """The registration that a form stands for. In locked mode the box's owner holds the paths."""
+    is_locked = form.mode == LOCKED
+    return Box(
+        box_id=box_id,
         name=form.name,
         kind="ssh",
+        mode=form.mode,
         host=form.host,
         port=form.port,
         user=form.user,
         key_path=form.key_path,
-        host_key=key_line,
+        host_key=host_key,
         fingerprint=fingerprint,
         python=[form.python],
-        engines=[Engine(id="llama-server", argv=[form.engine])],
+        engines=[Engine(id=form.engine, argv=[OWNERS_PATH]) if is_locked else Engine(id="llama-server", argv=[form.engine])],
         models=[_model(form.models)] if form.models.endswith(".gguf") else [],
-        model_roots=[] if form.models.endswith(".gguf") else [form.models],
+        model_roots=[form.models] if form.models and not form.models.endswith(".gguf") else [],
+        suites=suites or [],
     )
-    house.store.boxes.put(box, who=who, at=house.clock.now())
-    return box
 
 
 def _model(path: str) -> ModelFile:
@@ -75,6 +88,7 @@ def _refuse_taken_name(house: House, name: str) -> None:
 
 def check_box(house: House, box_id: str) -> dict[str, Any]:
     """Asks the box what it has (python, engine, models, GPU) and keeps the answer; a box that cannot be used is an answer too."""
+    authorize(house, "box.check", box_id)
     box = house.box(box_id)
     try:
         report = house.open_box(box).probe()
@@ -87,6 +101,7 @@ def check_box(house: House, box_id: str) -> dict[str, Any]:
 
 def model_names(house: House, box: Box) -> list[str]:
     """Models that may be chosen on a box: the registered ones and those the newest check found."""
+    authorize(house, "see", box.box_id)
     check = house.store.boxes.latest_check(box.box_id)
     found = [model["name"] for model in check["report"].get("models", [])] if check and check["ok"] else []
     return sorted({model.name for model in box.models} | set(found), key=str.lower)

@@ -8,6 +8,7 @@ from core.domain.checklists import DONE, NOT_MEASURED, OPEN, Line, failure_mode_
 from core.domain.diagnosis import Sight
 from core.domain.matrix import measured_verdict
 from core.domain.run import DONE as RUN_DONE
+from core.services.access import authorize
 from core.services.explain import ledger_of_view, sight_of
 from core.services.house import House
 from core.services.receipts import receipt
@@ -19,6 +20,7 @@ _WHERE = {"copied_length": "run", "drift": "run", "no_suite": "worksheet", "one_
 
 def failure_modes_of(house: House, view: dict[str, Any] | None) -> list[Line]:
     """The modes against the candidate of a worksheet, each with the door to where it is checked."""
+    authorize(house, "see")
     cell = view["evidence"].candidate.single if view else None
     if view is None or cell is None or not cell["n"]:
         return failure_mode_lines(None)
@@ -46,6 +48,7 @@ def protocol_of(view: dict[str, Any] | None) -> list[Line]:
 
 def this_week(house: House) -> list[Line]:
     """Five things a team can do at once, ticked where any run or worksheet of this store shows them."""
+    authorize(house, "see")
     cells = [cell for cell in house.store.cells.for_matrix() if cell["n"] and cell["state"] == RUN_DONE]
     off = {(cell["run_id"], cell["c"]): cell for cell in cells if cell["n_max"] == 0}
     on = [cell for cell in cells if cell["n_max"]]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
+from core.services.access import authorize
 from core.services.house import House
 
 
 def cold_figures(house: House, run_id: str, n_max: int, c: int) -> dict[str, Any]:
     """{state: ok | not_recorded | failed, n (engine starts), tok_s, tok_s_min, tok_s_max, ttft_ms, load_s (medians), text} of one arm."""
+    authorize(house, "see", run_id)
     cold = [row for row in house.store.cells.samples(run_id, n_max=n_max, c=c) if row["temperature"] == "cold"]
     good = [row for row in cold if row["status"] == "ok" and row["tok_per_s"] is not None]
     blank = {"n": 0, "tok_s": None, "tok_s_min": None, "tok_s_max": None, "ttft_ms": None, "load_s": None}

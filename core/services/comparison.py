@@ -10,6 +10,7 @@ from core.domain.forms import Record, checked
 from core.domain.run import FINAL
 from core.domain.traffic import TrafficShares
 from core.errors import InvalidInput
+from core.services.access import authorize
 from core.services.house import House
 from core.services.worksheets import SIDES, add_entry, get_worksheet
 
@@ -26,6 +27,7 @@ class Plan(Record):
 
 def change_plan(house: House, worksheet_id: str, values: dict[str, Any], *, by: str, over: int | None = None) -> dict[str, Any]:
     """Asks for another concurrency, n_max or number of repetitions; runs that were made stay as they are. Raises InvalidInput."""
+    authorize(house, "work.type", worksheet_id, signed=by)
     problems = {} if by.strip() else {"by": "is needed."}
     try:
         plan = checked(Plan, values)
@@ -39,6 +41,7 @@ def measured_arms(house: House, worksheet: dict[str, Any]) -> dict[str, list[dic
 
     {run_id, n_max, model, box_id, build, spill, context, workload, title, at}
     """
+    authorize(house, "see")
     model = worksheet["body"]["model"]
     found: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
     for cell in house.store.cells.for_matrix():
@@ -60,6 +63,7 @@ def choose_arm(
     house: House, worksheet_id: str, side: str, run_id: str | None, n_max: int = 0, *, by: str, over: int | None = None
 ) -> dict[str, Any]:
     """Puts a measured recipe into a column; run_id None: back to the worksheet's own newest run. Raises InvalidInput, NotFound."""
+    authorize(house, "work.type", worksheet_id, signed=by)
     worksheet = get_worksheet(house, worksheet_id)
     known = {(arm["run_id"], arm["n_max"]) for arm in measured_arms(house, worksheet)[side]} if side in SIDES else set()
     if run_id is not None and (run_id, n_max) not in known:
@@ -70,6 +74,7 @@ def choose_arm(
 
 def type_traffic(house: House, worksheet_id: str, percent: dict[str, float], *, by: str, over: int | None = None) -> dict[str, Any]:
     """Traffic shares in percent by workload, typed in with a name; those of 0 are left out. Raises InvalidInput, NotFound."""
+    authorize(house, "work.type", worksheet_id, signed=by)
     get_worksheet(house, worksheet_id)
     problems = {} if by.strip() else {"by": "is needed."}
     try:

@@ -51,6 +51,7 @@ class Draft:
 
 def draft_decision(house: House, values: dict[str, Any]) -> Draft:
     """What would be signed with these words. Raises InvalidInput (words), DecisionRefused (gates, unfit figures), NotFound."""
+    authorize(house, "see")
     form = checked(DecisionForm, values)
     draft = _draft(house, form)
     _refuse(house, form, draft)
@@ -63,8 +64,8 @@ def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
     Raises InvalidInput (words), DecisionRefused (gates, unfit figures, changed since it was shown), NotFound, StoreError (journal),
     NotAllowed.
     """
+    authorize(house, "decision.take", str(values.get("worksheet_id", "")), signed=str(values.get("owner", "")))
     form = checked(DecisionForm, values)
-    authorize(house, "decision.take", form.worksheet_id, signed=form.owner)
     with _ONE_AT_A_TIME:
         _adopt_journal(house)
         done = _signed_before(house, form.sign_id)
@@ -89,8 +90,8 @@ def withdraw(house: House, values: dict[str, Any]) -> dict[str, Any]:
 
     Raises InvalidInput, NotFound, DecisionRefused (not in force), NotAllowed.
     """
+    authorize(house, "decision.take", f"entry {values.get('number')}", signed=str(values.get("owner", "")))
     form = checked(WithdrawForm, values)
-    authorize(house, "decision.take", f"entry {form.number}", signed=form.owner)
     with _ONE_AT_A_TIME:
         _adopt_journal(house)
         done = _signed_before(house, form.sign_id)
@@ -125,6 +126,7 @@ def entry_of(entries: list[dict[str, Any]], number: int) -> dict[str, Any]:
 
 def revision_of(house: House, worksheet_id: str) -> int:
     """Number of the last value typed into the worksheet: its revision; 0 before the first."""
+    authorize(house, "see", worksheet_id)
     return max((entry["entry"] for entry in house.store.worksheets.entries(worksheet_id)), default=0)
 
 
@@ -237,16 +239,19 @@ def _adopt_journal(house: House) -> None:
 
 def list_decisions(house: House) -> list[dict[str, Any]]:
     """The ledger, newest first."""
+    authorize(house, "see")
     return list(reversed(house.store.decisions.all()))
 
 
 def chain_rows(house: House) -> list[dict[str, Any]]:
     """The stored rows in the form their hashes were taken over."""
+    authorize(house, "see")
     return [_as_chained(entry) for entry in house.store.decisions.all()]
 
 
 def chain_problem(house: House) -> int | None:
     """Number of the first ledger entry that does not fit its chain; None when all do."""
+    authorize(house, "see")
     return first_broken(chain_rows(house))
 
 

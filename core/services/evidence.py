@@ -10,6 +10,7 @@ from core.domain.run import DONE
 from core.domain.sweep import winner_of
 from core.domain.worksheet import Evidence, Side
 from core.formats.version import read_version
+from core.services.access import authorize
 from core.services.cold import cold_figures
 from core.services.house import House
 from core.services.readings import readings_of_arm
@@ -19,6 +20,7 @@ from core.services.suites import suites_of_side
 
 def evidence_of(house: House, worksheet: dict[str, Any], *, owner: str | None = None) -> Evidence:
     """Everything measured and typed for a worksheet, from its newest finished run (else its newest run)."""
+    authorize(house, "see")
     if worksheet["body"].get("reference"):
         return evidence_from_reference(house, worksheet, owner=owner)
     typed = current(house.store.worksheets.entries(worksheet["worksheet_id"]))

@@ -15,6 +15,7 @@ from core.domain.price import Price
 from core.domain.price_tag import Tag, held_mib, price_tag
 from core.domain.projection import Projected, expected_a, order_to_measure, positions_fault, project
 from core.domain.telemetry_view import first_last, readings_of, throttled
+from core.services.access import authorize
 from core.services.forecast import cost_lines, residuals
 from core.services.house import House
 from core.services.next_cells import facts_of_receipt
@@ -25,6 +26,7 @@ View = dict[str, Any]
 
 def explain(house: House, view: View) -> View:
     """{ledger, tags, findings, failure_modes, projection, positions, advice, residuals}; None or empty where it cannot be told."""
+    authorize(house, "see")
     price = price_of(view)
     ledger = ledger_of_view(view) if price else None
     sight = sight_of(house, view, ledger)
@@ -79,6 +81,7 @@ def positions_of(view: View) -> list[float]:
 
 def projection_of(house: House, view: View, positions: list[float]) -> list[Projected]:
     """Shorter drafts, predicted from this cell's positions and the measured cost of each: by the forced pass, else its own cell."""
+    authorize(house, "see")
     if view["price"] is None or len(positions) < 2:
         return []
     costs = {point.n_max: (point.step_ms, "D + V of its own cell") for point in points_of(view["row"])}
@@ -134,6 +137,7 @@ def arm_seconds(events: list[View]) -> dict[tuple[int, int], float]:
 
 def sight_of(house: House, view: View, ledger: Ledger | None) -> Sight:
     """What is known about the cell, in the form the diagnosis reads."""
+    authorize(house, "see")
     cell, price = view["cell"], view["price"] or {}
     known: View = {
         "n_max": view["n_max"] or 0, "c": view["c"], "verdict": cell["verdict"], "speedup": cell["speedup"],

@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 
 from core.domain.field_sheet import UNPRICED, Question, questions_of
+from core.services.access import authorize
 from core.services.house import House
 
 _STYLE = (
@@ -24,6 +25,7 @@ def field_questions(view: dict[str, Any]) -> list[Question]:
 
 def field_sheet_html(house: House, view: dict[str, Any]) -> str:
     """One page, everything typed or measured escaped, no script, no outside request."""
+    authorize(house, "export")
     row, now = view["worksheet"], house.clock.now()
     parts = []
     for number, one in enumerate(field_questions(view), 1):

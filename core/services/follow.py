@@ -15,6 +15,7 @@ from core.domain.run import CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, QUE
 from core.errors import BenchError, PreflightRefused, RemoteError, StoreError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
+from core.services.access import authorize
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
 from core.services.queue import take_turn, wait_for_stranger
@@ -29,6 +30,7 @@ _OUTCOMES = {"done": DONE, "cancelled": CANCELLED, "failed": FAILED}
 
 def follow_once(house: House, run_id: str) -> bool:
     """One look at one run: submits, stops, takes in events. True when something new came. Raises RemoteError when out of reach."""
+    authorize(house, "run.start", run_id)
     run = house.store.runs.get(run_id)
     if run is None or run["state"] in FINAL:
         return False
@@ -166,6 +168,7 @@ def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> No
 
 def keep_logs(house: House, run_id: str, box: BenchBox) -> None:
     """Keeps every engine log of the run beside the database, whole up to 64 MiB."""
+    authorize(house, "run.start", run_id)
     kept = {row["name"] for row in house.store.runs.raw_files(run_id)}
     numbers = sorted({event["body"]["server"] for event in house.store.runs.events(run_id, kinds=("server_starting",))})
     for name in (f"server-{number}.log" for number in numbers):
@@ -229,5 +232,6 @@ def _notice_end_without_word(house: House, run_id: str, box: BenchBox) -> bool:
 
 
 def end_run(house: House, run_id: str, state: str, note: str, problem: BenchError | None = None) -> None:
+    authorize(house, "run.start", run_id)
     stored = problem.as_json()["error"] if problem else None
     house.store.runs.set_state(run_id, state=state, note=note, problem=stored, ended_at=house.clock.now())

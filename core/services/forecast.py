@@ -9,6 +9,7 @@ from core.domain.cell_gate import BOOKS_LIMIT
 from core.domain.cost_line import FORECAST_LIMIT, CostLine, residual
 from core.domain.matrix import measured_cell
 from core.errors import NotFound
+from core.services.access import authorize
 from core.services.house import House
 
 CURVE_POINTS = 25
@@ -20,6 +21,7 @@ BOOKKEEPING = (
 
 def cost_lines(house: House, run_id: str) -> list[CostLine]:
     """D + V(n) of the run's forced pass as lines over a, by n; empty where there was none, or it brought nothing."""
+    authorize(house, "see", run_id)
     fits = house.store.runs.events(run_id, kinds=("forced_fit",))
     return [CostLine(**line) for line in fits[-1]["body"]["lines"]] if fits else []
 
@@ -32,6 +34,7 @@ def speedup_curve(house: House, run_id: str) -> dict[str, Any]:
     no draft can pay), can_pay: bool, real: {a, speedup, step_ms, speedup_foretold, verdict} | None (this n was not measured)}.
     Everything but `real` is synthetic: forced acceptance, invalid text; no decision may rest on it.
     """
+    authorize(house, "see", run_id)
     run = house.store.runs.get(run_id)
     if run is None:
         raise NotFound("run", run_id)
@@ -87,6 +90,7 @@ def residuals(house: House, run_id: str, n_max: int, c: int) -> dict[str, dict[s
     state: ok | failed (beyond its limit) | not_run | not_applicable | not_recorded. `forecast` also has foretold_ms, realised_ms and
     `of`: V, or D + V where D is not known on both sides.
     """
+    authorize(house, "see", run_id)
     return {"books": _books(house, run_id, n_max, c), "forecast": _forecast(house, run_id, n_max, c)}
 
 

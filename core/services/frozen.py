@@ -13,6 +13,7 @@ from core.domain.reference_sheet import fields_for
 from core.domain.run import DONE
 from core.domain.stale_decision import facts_of as stale_facts
 from core.domain.worksheet import Evidence, Side
+from core.services.access import authorize
 from core.services.house import House
 from core.services.traffic import suggestion_with_mix
 
@@ -35,6 +36,7 @@ _SAMPLE = (
 
 def freeze(house: House, worksheet: dict[str, Any], evidence: Evidence) -> dict[str, Any]:
     """The evidence as plain JSON: what was asked, both sides, fields, gates, suggestion, samples, run heads, facts that may go stale."""
+    authorize(house, "see")
     found, (suggested, traffic) = asdict(evidence), suggestion_with_mix(house, evidence)
     found["typed"] = {f"{field}.{side}": entry for (field, side), entry in evidence.typed.items()}
     frozen = {
@@ -68,6 +70,7 @@ def _run_head(house: House, run_id: str | None) -> dict[str, Any] | None:
 
 def run_facts(house: House, run_id: str) -> dict[str, Any]:
     """Engine build, driver, artifact, GPU, slots, spill, p_min and context of a run (see core/domain/stale_decision.py)."""
+    authorize(house, "see", run_id)
     run = house.store.runs.get(run_id)
     preflight: dict[str, Any] = next((one["body"] for one in house.store.runs.events(run_id, kinds=("preflight",))), {})
     servers = house.store.cells.servers(run_id)
@@ -80,6 +83,7 @@ def run_facts(house: House, run_id: str) -> dict[str, Any]:
 
 def cell_conditions(house: House, evidence: Evidence) -> dict[str, list[Condition]]:
     """The cell gate of every cell the decision rests on: “n=1 at c=4” → its conditions. Empty before a repetition came."""
+    authorize(house, "see")
     if evidence.run_id is None:
         return {}
     run = house.store.runs.get(evidence.run_id) or {}

@@ -11,6 +11,7 @@ from typing import Any
 
 from core.errors import BenchError, InvalidInput
 from core.services import backups
+from core.services.access import authorize
 from core.services.doctor import doctor, mend
 from core.services.house import House
 from core.services.reap import reap
@@ -22,6 +23,7 @@ CHORES_S = 600.0
 
 def do_request(house: House, verb: str, values: dict[str, Any]) -> dict[str, Any]:
     """What the command line may ask of the process that holds the database."""
+    authorize(house, "house.keep")
     if verb == "backup":
         return backups.back_up(house, to=Path(values["to"]) if values.get("to") else None)
     if verb == "doctor":

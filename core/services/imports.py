@@ -13,6 +13,7 @@ from core.domain.units import figures_of
 from core.errors import InvalidInput, NotFound, OutputNotUnderstood
 from core.formats.keys import KEYS
 from core.formats.reader import read
+from core.services.access import authorize
 from core.services.house import House
 
 LIMIT = 20 << 20
@@ -49,6 +50,7 @@ class Preview:
 
 def preview(house: House, name: str, data: bytes, *, kind: str | None = None) -> Preview:
     """Reads one file; stores nothing. A file that is none of these comes back with its problem. Raises InvalidInput (unknown kind)."""
+    authorize(house, "import.add")
     if kind is not None and kind not in KEYS:
         raise InvalidInput({"kind": f"has to be one of {', '.join(KINDS)}."}, hint="Nothing was imported.")
     shown, sha256 = words(name, 120) or "unnamed", hashlib.sha256(data).hexdigest()
@@ -93,6 +95,7 @@ def import_files(house: House, files: list[tuple[str, bytes]], *, who: str, kind
 
     Raises InvalidInput naming every file that cannot be read; nothing is stored then.
     """
+    authorize(house, "import.add", signed=who)
     by = checked(Importer, {"by": who}).by
     if not files or len(files) > FILES_AT_ONCE:
         raise InvalidInput({"files": f"from 1 to {FILES_AT_ONCE} at once."}, hint="Nothing was imported.")
@@ -123,11 +126,13 @@ def _store(house: House, one: Preview, data: bytes, by: str) -> bool:
 
 def list_imports(house: House) -> list[dict[str, Any]]:
     """Files taken in so far, newest first, without their readings."""
+    authorize(house, "see")
     return house.store.imports.files()
 
 
 def raw_import(house: House, sha256: str) -> tuple[str, bytes]:
     """(name, content) of an imported file; raises NotFound."""
+    authorize(house, "see", sha256)
     found = house.store.imports.get(sha256)
     if found is None:
         raise NotFound("imported file", sha256)

@@ -11,6 +11,7 @@ from core.domain.promotion import deltas_against_old, deltas_of, losing_cells
 from core.domain.reference_sheet import TRANSCRIBED
 from core.domain.stale_decision import changes, too_old
 from core.errors import InvalidInput
+from core.services.access import authorize
 from core.services.decisions import entry_of
 from core.services.frozen import run_facts
 from core.services.house import House
@@ -27,6 +28,7 @@ def ledger_entries(house: House, **filters: str) -> list[Entry]:
     Filters, all text, empty means any: q (searched in title, model, owner, reason), verdict, owner, model, stale (yes or no), since and
     until (YYYY-MM-DD). Raises InvalidInput for a date that is none.
     """
+    authorize(house, "see")
     since, until = _day(filters, "since"), _day(filters, "until")
     entries = house.store.decisions.all()
     state, watch = standing(entries), Watch(house)
@@ -36,6 +38,7 @@ def ledger_entries(house: House, **filters: str) -> list[Entry]:
 
 def ledger_entry_of(house: House, number: int) -> Entry:
     """One entry with `standing` and `stale`; raises NotFound."""
+    authorize(house, "see")
     entries = house.store.decisions.all()
     entry, state = entry_of(entries, number), standing(entries)[number]
     return {**entry, "standing": state, "stale": Watch(house).changes(entry, state)}
@@ -109,6 +112,7 @@ class Watch:
 
 def recheck(house: House, number: int, *, who: str, worksheet_id: str) -> str:
     """Opens a worksheet that asks the decision's question again, pre-filled; returns its id. Raises NotFound, InvalidInput (name)."""
+    authorize(house, "work.propose", worksheet_id, signed=who)
     entry = entry_of(house.store.decisions.all(), number)
     asked = entry["evidence"]["asked"]
     if asked.get("reference"):

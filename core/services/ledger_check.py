@@ -7,6 +7,7 @@ from typing import Any
 from core.domain.chain import entries_in, heads_in, verified
 from core.domain.recipe import canonical
 from core.errors import InvalidInput
+from core.services.access import authorize
 from core.services.decisions import chain_rows
 from core.services.house import House
 
@@ -18,6 +19,7 @@ def verify_ledger(house: House, *, witness: str | None = None) -> dict[str, Any]
 
     The journal is compared whenever it is there; decisions without it and without a witness are not ok.
     """
+    authorize(house, "see")
     heads = None
     if witness is not None:
         heads = heads_in(witness)

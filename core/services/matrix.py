@@ -20,6 +20,7 @@ from core.domain.matrix import (
 from core.domain.matrix_filter import SORTS, MatrixFilter
 from core.domain.run import DONE
 from core.errors import InvalidInput
+from core.services.access import authorize
 from core.services.house import House
 from core.services.matrix_heads import Head, all_heads, chosen_heads, stale_of
 
@@ -29,11 +30,13 @@ def matrix_rows(house: House, *, sort: str = SORTS[0], **wanted: Any) -> list[di
 
     `wanted`: fields of MatrixFilter. Raises InvalidInput with one sentence per field that cannot be.
     """
+    authorize(house, "see")
     return rows_of(house, fitting(house, all_heads(house), sort=sort, **wanted))
 
 
 def fitting(house: House, heads: list[Head], *, sort: str = SORTS[0], **wanted: Any) -> list[Head]:
     """The heads that fit, arranged; cut a page from them before `rows_of` adds anything up. Raises InvalidInput."""
+    authorize(house, "see")
     asked = checked(MatrixFilter, {name: value for name, value in wanted.items() if value is not None})
     if sort not in SORTS:
         raise InvalidInput({"sort": f"has to be one of: {', '.join(SORTS)}."})
@@ -46,6 +49,7 @@ def fitting(house: House, heads: list[Head], *, sort: str = SORTS[0], **wanted: 
 
 def rows_of(house: House, heads: list[Head]) -> list[dict[str, Any]]:
     """Rows of these heads. The figures of all measured ones come in one question. Kept until something is written; read-only."""
+    authorize(house, "see")
     now = house.clock.now()
     rows: list[dict[str, Any]] = house.keep("rows", ([head["key"] for head in heads], now.date()), lambda: _rows(house, heads, now))
     return rows

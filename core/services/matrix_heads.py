@@ -9,6 +9,7 @@ from core.domain.imported_row import row_key
 from core.domain.matrix_filter import MatrixFilter, arranged, fits
 from core.domain.stale import build_text, stale_reasons
 from core.formats.version import read_version
+from core.services.access import authorize
 from core.services.house import House
 
 Head = dict[str, Any]
@@ -20,6 +21,7 @@ def all_heads(house: House) -> list[Head]:
 
     Kept until something is written or the day turns, so that a click on a filter asks the database nothing. Read-only.
     """
+    authorize(house, "see")
     made: list[Head] = house.keep("heads", house.clock.now().date(), lambda: _measured(house) + _imported(house) + _published(house))
     return made
 
@@ -31,6 +33,7 @@ def chosen_heads(heads: list[Head], wanted: MatrixFilter, sort: str, now: dateti
 
 def known_of(house: House) -> dict[str, list[Any]]:
     """The same of every row, kept like the rows."""
+    authorize(house, "see")
     known: dict[str, list[Any]] = house.keep("known", None, lambda: known_values(all_heads(house)))
     return known
 

@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from core.domain.next_cell import Advice, Brief, RowFacts, advise
+from core.services.access import authorize
 from core.services.house import House
 from core.services.matrix import matrix_rows
 
@@ -68,6 +69,7 @@ def next_cells(house: House, rows: list[View] | None = None, *, limit: int = 5) 
 
     `rows`: of `matrix_rows`, where the caller has them already. `cell_id`: a measured cell of the row, to go on from.
     """
+    authorize(house, "see")
     rows = matrix_rows(house) if rows is None else rows
     found, decisions = [], house.store.decisions.all()
     for row in [one for one in rows if one["c"] == 1][:ROWS_ASKED]:

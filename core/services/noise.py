@@ -8,6 +8,7 @@ from core.domain.arms import BASELINE
 from core.domain.looks import DIFFERENCE, noise_plan
 from core.domain.run import ACTIVE, Proposal, SweepRequest, short
 from core.errors import InvalidInput
+from core.services.access import authorize
 from core.services.house import House
 
 NO_PILOT = (
@@ -21,6 +22,7 @@ def noise_words(house: House, values: dict[str, Any]) -> dict[str, Any]:
 
     The pilot is the opening baseline of the newest run with the same box, engine, model and workload; the plan is the form's own.
     """
+    authorize(house, "see")
     empty = {"state": "not_run", "text": NO_PILOT, "run_id": None, "repetitions": None, "minutes": None}
     try:
         known = {key: value for key, value in values.items() if key in Proposal.model_fields}

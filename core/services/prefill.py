@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from core.domain.matrix import column, is_rate
+from core.services.access import authorize
 from core.services.house import House
 from core.services.matrix_heads import Head
 
@@ -15,6 +16,7 @@ def prefill_rows(house: House, heads: list[Head]) -> list[dict[str, Any]]:
 
     `against_off`: prefill rate over the one of the same run without speculation (None: not recorded on one side). tok/s None: not recorded.
     """
+    authorize(house, "see")
     found: dict[tuple[str, int], list[dict[str, Any]]] = {}
     run_ids = sorted({head["run_id"] for head in heads if head["run_id"]})
     for arm in house.store.cells.prefill(run_ids) if run_ids else []:
@@ -38,6 +40,7 @@ def _line(head: Head, arm: dict[str, Any], off: float | None) -> dict[str, Any]:
 
 def reference_prefill(house: House) -> list[dict[str, Any]]:
     """What the source says: {label, low, high, words}; a single “about” figure has both ends the same."""
+    authorize(house, "see")
     found = []
     for remark in house.store.published.remarks():
         for name, words in remark["body"]["figures"].items() if remark["section"] == "A" else []:
@@ -50,4 +53,5 @@ def reference_prefill(house: House) -> list[dict[str, Any]]:
 
 def remarks_of(house: House, section: str) -> list[str]:
     """The source's sentences of one section."""
+    authorize(house, "see")
     return [remark["body"]["text"] for remark in house.store.published.remarks() if remark["section"] == section]

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from core.domain.run import ACTIVE, PREPARING, QUEUED, short
+from core.services.access import authorize
 from core.services.house import House
 
 
 def queue_of(house: House, box_id: str) -> list[dict[str, Any]]:
     """Runs that are on a box or wait for it: the one that is on it first, then by when they were asked for."""
+    authorize(house, "see", box_id)
     active = [run for run in house.store.runs.find(states=ACTIVE) if run["box_id"] == box_id]
     return sorted(active, key=lambda run: (run["state"] == QUEUED, run["created_at"], run["run_id"]))
 
 
 def ahead_of(house: House, run: dict[str, Any]) -> list[dict[str, Any]]:
     """Runs that come before this one on its box; empty when it is its turn."""
+    authorize(house, "see")
     line = queue_of(house, run["box_id"])
     place = next((number for number, one in enumerate(line) if one["run_id"] == run["run_id"]), 0)
     return line[:place]
@@ -23,6 +26,7 @@ def ahead_of(house: House, run: dict[str, Any]) -> list[dict[str, Any]]:
 
 def take_turn(house: House, run: dict[str, Any]) -> bool:
     """Whether a queued run may go to its box now; where it stands is its note until then."""
+    authorize(house, "run.start")
     ahead = ahead_of(house, run)
     if not ahead and run["spec"]:
         return True  # it was at the box before, which was held by a stranger
@@ -35,6 +39,7 @@ def take_turn(house: House, run: dict[str, Any]) -> bool:
 
 def wait_for_stranger(house: House, run: dict[str, Any], holder: str) -> None:
     """The box itself says that a run we did not start has it: named, never ended; asked again later."""
+    authorize(house, "run.start")
     name = short(holder) if holder else "a run without a name"
     note = f"Waiting: {run['box_id']} is held by run {name}, which was not started from here."
     now = house.store.runs.get(run["run_id"])

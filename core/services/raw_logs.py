@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.services.access import authorize
 from core.services.house import House
 from core.services.runs import read_raw
 
@@ -24,6 +25,7 @@ class LogPage:
 
 def log_page(house: House, run_id: str, name: str, *, search: str = "", page: int | None = None) -> LogPage:
     """One page of a raw log; without a page the last one, where a log's end stands. Raises NotFound, OutputNotUnderstood."""
+    authorize(house, "see", run_id)
     return page_of(read_raw(house, run_id, name), search=search, page=page)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import NotFound, OutputNotUnderstood
 from core.formats.reader import read
+from core.services.access import authorize
 from core.services.house import House
 from core.services.imports import storable
 
@@ -34,6 +35,7 @@ def reader_id() -> str:
 
 def reading_of_run_log(house: House, run_id: str, name: str) -> dict[str, Any]:
     """{name, kind, values, warnings, problem} of a kept raw log of a run; `problem` says why it could not be read. Raises NotFound."""
+    authorize(house, "see", run_id)
     files = house.store.runs.raw_files(run_id)
     kept = next((row for row in files if row["name"] == name), None)
     if kept is None:
@@ -59,6 +61,7 @@ def _read(data: bytes) -> dict[str, Any]:
 
 def readings_of_arm(house: House, run_id: str, n_max: int, c: int) -> list[dict[str, Any]]:
     """Readings of the kept logs of the engine starts that measured one arm, in their order; empty until the logs are home."""
+    authorize(house, "see", run_id)
     kept = {row["name"] for row in house.store.runs.raw_files(run_id)}
     names = [f"server-{row['server']}.log" for row in house.store.cells.servers(run_id) if (row["n_max"], row["c"]) == (n_max, c)]
     return [reading_of_run_log(house, run_id, name) for name in names if name in kept]

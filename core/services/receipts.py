@@ -10,6 +10,7 @@ from core.domain.imported_row import imported_cell, imported_price
 from core.domain.matrix import column, measured_cell, measured_price, published_cell, published_price
 from core.domain.recipe import differences
 from core.errors import NotFound
+from core.services.access import authorize
 from core.services.house import House
 from core.services.matrix_heads import groups_of
 from core.services.readings import readings_of_arm
@@ -31,6 +32,7 @@ def receipt(house: House, cell_id: str, *, with_logs: bool = False) -> View:
     BARE's keys and {kind: measured | published | imported, title, n_max, c, cell (matrix form), price, row: n_max → matrix cell at this
     concurrency}. `log_readings`, `baseline_readings` (what the arms' own logs say) only `with_logs`: a first reading takes a moment.
     """
+    authorize(house, "see", cell_id)
     if cell_id.startswith("published~"):
         return _published_receipt(house, cell_id)
     if cell_id.startswith("imported~"):

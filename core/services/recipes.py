@@ -18,6 +18,7 @@ _NOT_WRITTEN = ("worksheet_id", "recipe_id")
 
 def winning_arm(house: House, run_id: str) -> tuple[int, int] | None:
     """(n_max, c) of the run's winner, at the production concurrency where it was measured there; None while there is none."""
+    authorize(house, "see", run_id)
     end = _end_of(house, run_id)
     winner = end.get("winner")
     if winner is None:
@@ -108,6 +109,7 @@ def compared_with_recipe(house: House, run_id: str) -> dict[str, Any] | None:
 
     `differs`: key → (file, run) against the arm of the same n_max and slots, where the file's recipe is known here.
     """
+    authorize(house, "see", run_id)
     run = house.store.runs.get(run_id)
     wanted = (run or {}).get("request", {}).get("recipe_id")
     if not wanted:

@@ -8,11 +8,13 @@ import io
 from typing import Any
 
 from core.domain.published import row_of, shown_row
+from core.services.access import authorize
 from core.services.house import House
 
 
 def seed_reference(house: House, figures: dict[str, Any]) -> None:
     """Takes the content of data/reference/section-e.toml. Repeating it changes nothing."""
+    authorize(house, "house.keep")
     source = f"{figures['source']} ({figures['published']})"
     cells = []
     for position, row in enumerate(figures["row"]):
@@ -39,6 +41,7 @@ def seed_reference(house: House, figures: dict[str, Any]) -> None:
 
 def seed_public_results(house: House, text: bytes) -> None:
     """Takes the content of data/reference/public-results.csv. The same content a second time changes nothing."""
+    authorize(house, "house.keep")
     sha256 = hashlib.sha256(text).hexdigest()
     if house.store.published.has_results(sha256):
         return
@@ -50,6 +53,7 @@ def published_elsewhere(
     house: House, *, model: str | None = None, placement: str | None = None, draft_kind: str | None = None
 ) -> list[dict[str, Any]]:
     """Results published elsewhere in the form of the API, first-hand ones first. They stand apart from every cell of the lab."""
+    authorize(house, "see")
     wanted = {"placement": placement, "draft_kind": draft_kind}
     rows = [shown_row(row) for row in house.store.published.results(model=model)]
     rows = [row for row in rows if all(value is None or row[name] == value for name, value in wanted.items())]

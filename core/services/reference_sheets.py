@@ -9,6 +9,7 @@ from core.domain.reference_sheet import reference_evidence
 from core.domain.revisions import current
 from core.domain.worksheet import Evidence
 from core.errors import NotFound
+from core.services.access import authorize
 from core.services.house import House
 
 
@@ -18,6 +19,7 @@ class _Proposer(Record):
 
 def reference_cells(house: House, row_key: str) -> list[dict[str, Any]]:
     """Published cells of one reference row; raises NotFound with the keys there are."""
+    authorize(house, "see")
     cells = house.store.published.cells()
     found = [cell for cell in cells if cell["row_key"] == row_key]
     if not found:
@@ -27,6 +29,7 @@ def reference_cells(house: House, row_key: str) -> list[dict[str, Any]]:
 
 def propose_from_reference(house: House, row_key: str, *, who: str, worksheet_id: str) -> str:
     """Opens a worksheet on a reference row; one that is there already stays. Raises NotFound, InvalidInput (name)."""
+    authorize(house, "work.propose", worksheet_id, signed=who)
     who = checked(_Proposer, {"by": who}).by
     cells = reference_cells(house, row_key)
     if house.store.worksheets.get(worksheet_id):
@@ -44,5 +47,6 @@ def propose_from_reference(house: House, row_key: str, *, who: str, worksheet_id
 
 def evidence_from_reference(house: House, worksheet: dict[str, Any], *, owner: str | None) -> Evidence:
     """Everything published and typed for such a worksheet."""
+    authorize(house, "see")
     typed = current(house.store.worksheets.entries(worksheet["worksheet_id"]))
     return reference_evidence(worksheet["body"], reference_cells(house, worksheet["body"]["reference"]), typed, owner)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.domain.event_lines import read_page
 from core.errors import OutputNotUnderstood
+from core.services.access import authorize
 from core.services.house import House
 from core.services.runs import get_run
 
@@ -13,6 +14,7 @@ def refetch_ledger(house: House, run_id: str) -> int:
 
     Taken only when the chain is whole and ends where the rows end. Raises OutputNotUnderstood, RemoteError, NotFound.
     """
+    authorize(house, "house.keep", run_id)
     run = get_run(house, run_id)
     box, wanted = house.open_box(house.box(run["box_id"])), run["read_offset"]
     data = b""

@@ -7,12 +7,14 @@ from typing import Any
 
 from core.domain.run import FINAL
 from core.errors import RemoteError
+from core.services.access import authorize
 from core.services.house import House
 from core.services.readings import reading_of_run_log
 
 
 def keep_to_retention(house: House) -> dict[str, int]:
     """One round: {box_copies, raw_logs} removed. A box out of reach is asked again next time. Raises StoreError."""
+    authorize(house, "house.keep")
     done = {"box_copies": 0, "raw_logs": 0}
     gone = {(row["run_id"], row["what"], row["name"]) for row in house.store.runs.retired()}
     silent: set[str] = set()

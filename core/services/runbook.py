@@ -7,6 +7,7 @@ from typing import Any
 
 from core.domain.decision import NOT_SHOWN
 from core.domain.price import verdict_of
+from core.services.access import authorize
 from core.services.house import House
 from core.services.ledger import ledger_entries, summary_of
 
@@ -15,6 +16,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|<>~$&])")
 
 def runbook(house: House) -> list[dict[str, Any]]:
     """Decisions in force, newest first: {entry, title, model, winner: cell or None (off), losing: [cell], stale}."""
+    authorize(house, "see")
     found = []
     for entry in ledger_entries(house):
         if entry["standing"] != "in force":
@@ -54,6 +56,7 @@ def losing_words(cell: dict[str, Any]) -> str:
 
 def runbook_markdown(house: House) -> str:
     """The same as Markdown; words from people are escaped, so they stay text wherever it is rendered."""
+    authorize(house, "see")
     pages = runbook(house)
     lines = ["# Runbook: speculation", ""]
     lines += [] if pages else ["Nothing is decided yet.", ""]

@@ -14,6 +14,7 @@ from core.domain.run import FINAL, PREPARING, QUEUED, RUN_ID, STOPPING, SweepReq
 from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import Stage, possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
+from core.services.access import authorize
 from core.services.boxes import model_names
 from core.services.house import House, Live
 from core.services.queue import queue_of, waits_behind
@@ -33,6 +34,7 @@ def start_run(house: House, run_id: str, values: dict[str, Any], *, who: str) ->
     Where another run has the box it waits in the queue.
     Raises InvalidInput (fields), NotFound (box, model, workload), BoxBusy (this very sweep is under way).
     """
+    authorize(house, "run.start", run_id, signed=who)
     if not RUN_ID.fullmatch(run_id):
         raise InvalidInput({"run_id": "has to be 32 hex digits."})
     if house.store.runs.get(run_id):
@@ -89,6 +91,7 @@ def _refuse_unknown(house: House, request: SweepRequest) -> None:
 
 def stop_run(house: House, run_id: str, *, who: str) -> None:
     """Asks a run to stop; the follower carries it to the box, also later when the box is unreachable now. Idempotent."""
+    authorize(house, "run.stop", run_id, signed=who)
     run = get_run(house, run_id)
     if run["state"] in FINAL or run["cancel_at"]:
         return
@@ -99,6 +102,7 @@ def stop_run(house: House, run_id: str, *, who: str) -> None:
 
 def get_run(house: House, run_id: str) -> dict[str, Any]:
     """The run with its state; raises NotFound."""
+    authorize(house, "see", run_id)
     run = house.store.runs.get(run_id) if RUN_ID.fullmatch(run_id) else None
     if run is None:
         raise NotFound("run", run_id, [short(row["run_id"]) for row in house.store.runs.find(limit=10)])
@@ -110,6 +114,7 @@ def show_run(house: House, run_id: str) -> dict[str, Any]:
 
     {run, stages, repetitions, left_s, cells, figures, finished, preflight, verdicts, ready, exits, raw_files, live}
     """
+    authorize(house, "see", run_id)
     run = get_run(house, run_id)
     events = house.store.runs.events(run_id)
     bodies: dict[str, list[dict[str, Any]]] = {}
@@ -261,11 +266,13 @@ def _is_past(stage: Stage, known: dict[str, dict[str, Any]]) -> bool:
 
 def list_runs(house: House, *, worksheet_id: str | None = None) -> list[dict[str, Any]]:
     """Runs, newest first."""
+    authorize(house, "see")
     return house.store.runs.find(worksheet_id=worksheet_id)
 
 
 def read_raw(house: House, run_id: str, name: str) -> bytes:
     """A kept raw file of a run; raises NotFound with the names there are."""
+    authorize(house, "see", run_id)
     files = house.store.runs.raw_files(run_id)
     found = next((row for row in files if row["name"] == name), None)
     if found is None:

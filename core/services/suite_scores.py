@@ -8,6 +8,7 @@ from typing import Any
 from core.domain.matrix import column
 from core.domain.sound import said
 from core.domain.worksheet import SUITE_BAND
+from core.services.access import authorize
 from core.services.house import House
 
 Sets = list[dict[str, Any]]
@@ -18,6 +19,7 @@ def suite_sets(house: House) -> Sets:
 
     `side`: "off", "n_max 1" or "candidate" (typed). `missing`: sentences of runs without a score. `verdict`: see `_judged`.
     """
+    authorize(house, "see")
     return _judged(_measured(house)) + _judged(_typed(house)) + _judged(_published(house))
 
 

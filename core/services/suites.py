@@ -57,6 +57,7 @@ def rule_words(suite: Suite) -> str:
 
 def suites_of_side(house: House, run: dict[str, Any], n_max: int) -> list[dict[str, Any]]:
     """Suites of a run on one side: {suite, scores, band, state: ok | failed | not_run, reason, run_id}; empty: none was asked for."""
+    authorize(house, "see")
     asked = (run["spec"] or {}).get("suites") or []
     came = [row for row in house.store.cells.suite_runs(run["run_id"]) if row["n_max"] == n_max]
     return [_side(one, [row for row in came if row["suite"] == one["id"]], run["run_id"]) for one in asked]
@@ -75,6 +76,7 @@ def suite_table(house: House, run: dict[str, Any]) -> list[dict[str, Any]]:
 
     verdict: within | better | worse (by the suite's band, on medians), None while a side has fewer than 2 scores. `runs`: every run.
     """
+    authorize(house, "see")
     rows = house.store.cells.suite_runs(run["run_id"])
     n = next((row["n_max"] for row in rows if row["n_max"]), None)
     sides = {name: suites_of_side(house, run, side) for name, side in (("off", 0), ("on", n)) if side is not None}

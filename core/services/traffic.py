@@ -9,6 +9,7 @@ from core.domain.reference_sheet import suggestion_for
 from core.domain.run import DONE
 from core.domain.traffic import Load, weigh
 from core.domain.worksheet import Evidence
+from core.services.access import authorize
 from core.services.house import House
 
 
@@ -17,6 +18,7 @@ def traffic_of(house: House, evidence: Evidence) -> dict[str, Any] | None:
 
     {rows: [{workload, share, run_id, off_tok_s, on_tok_s, speedup, verdict}], missing: [workload], weighted: Weighted | None}
     """
+    authorize(house, "see")
     shares: dict[str, float] = evidence.typed.get(("traffic", "candidate"), {}).get("value") or {}
     if not shares:
         return None
@@ -58,6 +60,7 @@ def _row(workload: str, share: float, off: dict[str, Any], on: dict[str, Any]) -
 
 def suggestion_with_mix(house: House, evidence: Evidence) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """The suggestion for a worksheet, and the mix it was weighted by (see `traffic_of`)."""
+    authorize(house, "see")
     traffic = traffic_of(house, evidence)
     return with_traffic(suggestion_for(evidence), traffic, evidence.candidate.n_max), traffic
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from core.domain.run import ACTIVE, FAILED, LOST
+from core.services.access import authorize
 from core.services.boxes import list_boxes
 from core.services.house import House
 from core.services.runs import list_runs
@@ -22,6 +23,7 @@ def waiting_for(house: House, who: str) -> dict[str, list[Item]]:
     A box that does not answer is everybody's; a run belongs to who asked for it, a worksheet to who proposed it or typed into it.
     Without a name everything is `mine`.
     """
+    authorize(house, "see")
     items = [*_silent_boxes(house), *_worksheets(house, who), *_runs(house, who)]
     ordered = sorted(items, key=lambda item: ("box", "sign", "run", "missing").index(item["kind"]))
     return {
@@ -74,4 +76,5 @@ def _sheet(house: House, view: dict[str, Any], who: str) -> Item:
 
 def is_new_house(house: House) -> bool:
     """Nothing was proposed and nothing ran: the start page then shows one way to begin."""
+    authorize(house, "see")
     return not house.store.worksheets.all() and not house.store.runs.find(limit=1)

@@ -25,12 +25,14 @@ class Comment(Record):
 
 def worksheet_history(house: House, worksheet_id: str) -> list[dict[str, Any]]:
     """Every revision, newest first (see `history`)."""
+    authorize(house, "see", worksheet_id)
     get_worksheet(house, worksheet_id)
     return history(house.store.worksheets.entries(worksheet_id))
 
 
 def waiting_to_merge(house: House, worksheet_id: str, *, who: str) -> list[dict[str, Any]]:
     """What `who` typed while somebody else saved: {mine, theirs, base} by field (see `to_merge`)."""
+    authorize(house, "see", worksheet_id)
     return to_merge(house.store.worksheets.entries(worksheet_id), who)
 
 
@@ -40,6 +42,7 @@ def merge(house: House, worksheet_id: str, entry: int, how: str, *, by: str, see
     `seen`: number of their entry as it was shown. Returns the new entry; where yet another value came
     meanwhile it is set aside again. Raises NotFound, InvalidInput, DecisionRefused.
     """
+    authorize(house, "work.type", worksheet_id, signed=by)
     waiting = {one["mine"]["entry"]: one for one in waiting_to_merge(house, worksheet_id, who=by)}
     if entry not in waiting:
         raise NotFound("text of yours to merge", str(entry), [str(number) for number in waiting])
@@ -54,6 +57,7 @@ def merge(house: House, worksheet_id: str, entry: int, how: str, *, by: str, see
 
 def entry_standing(house: House, worksheet_id: str, field: str, side: str) -> dict[str, Any] | None:
     """The entry that counts for a field and side, None where nothing was typed."""
+    authorize(house, "see", worksheet_id)
     return current(house.store.worksheets.entries(worksheet_id)).get((field, side))
 
 
@@ -68,4 +72,5 @@ def comment(house: House, worksheet_id: str, text: str, *, by: str) -> None:
 
 def comments_of(house: House, worksheet_id: str) -> list[dict[str, Any]]:
     """Comments, oldest first: {text, written_by, noted_at}."""
+    authorize(house, "see", worksheet_id)
     return house.store.worksheets.comments(worksheet_id)

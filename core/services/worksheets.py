@@ -39,6 +39,7 @@ def new_worksheet_id() -> str:
 
 def propose(house: House, values: dict[str, Any], *, who: str, worksheet_id: str | None = None) -> str:
     """Opens a worksheet for “turn on MTP for …”; returns its id. One that is there already stays. Raises InvalidInput, NotFound."""
+    authorize(house, "work.propose", signed=who)
     worksheet_id = worksheet_id or new_worksheet_id()
     if house.store.worksheets.get(worksheet_id):
         return worksheet_id
@@ -76,6 +77,7 @@ def _checked_with_name(values: dict[str, Any], who: str) -> WorksheetForm:
 
 def list_worksheets(house: House) -> list[dict[str, Any]]:
     """Every worksheet, newest first, with its newest run and its decision: {worksheet, run, decision}; None where there is none."""
+    authorize(house, "see")
     newest: dict[str, dict[str, Any]] = {}
     for run in house.store.runs.find():
         newest.setdefault(run["worksheet_id"] or "", run)
@@ -88,6 +90,7 @@ def list_worksheets(house: House) -> list[dict[str, Any]]:
 
 def get_worksheet(house: House, worksheet_id: str) -> dict[str, Any]:
     """The worksheet's row, `body` with what was changed of it since; raises NotFound."""
+    authorize(house, "see", worksheet_id)
     row = house.store.worksheets.get(worksheet_id)
     if row is None:
         raise NotFound("worksheet", worksheet_id, [one["worksheet_id"] for one in house.store.worksheets.all()[:10]])
@@ -103,6 +106,7 @@ def sweep_values(worksheet: dict[str, Any]) -> dict[str, Any]:
 
 def show_worksheet(house: House, worksheet_id: str, *, owner: str | None = None) -> dict[str, Any]:
     """What its page shows: {worksheet, fields, gates, suggestion, steps, candidate_n, flips, price, runs, decisions, run_id, …}."""
+    authorize(house, "see", worksheet_id)
     worksheet = get_worksheet(house, worksheet_id)
     decisions = [one for one in house.store.decisions.all() if one["worksheet_id"] == worksheet_id]
     evidence = evidence_of(house, worksheet, owner=decisions[-1]["owner"] if decisions else owner)
@@ -154,6 +158,7 @@ def is_running(view: dict[str, Any]) -> bool:
 
 def type_suite(house: House, worksheet_id: str, side: str, values: dict[str, Any], *, by: str, over: int | None = None) -> dict[str, Any]:
     """Suite scores of one side, typed in with a name. Returns the entry (see `add_entry`). Raises InvalidInput, DecisionRefused."""
+    authorize(house, "work.type", worksheet_id, signed=by)
     problems = {} if by.strip() else {"by": "is needed."}
     try:
         scores = checked(SuiteScores, values)
@@ -167,6 +172,7 @@ def type_text(house: House, worksheet_id: str, field: str, side: str, text: str,
 
     An empty note takes the note back; a value is never emptied. `over`: the entry the writer saw there (0: none).
     """
+    authorize(house, "work.type", worksheet_id, signed=by)
     note = checked(Note, {"text": text, "by": by})
     if side != "note" and field not in TYPED_FIELDS[1:]:
         raise InvalidInput({"field": "is filled from runs; add a note instead."})
@@ -177,6 +183,7 @@ def type_text(house: House, worksheet_id: str, field: str, side: str, text: str,
 
 def choose_n_max(house: House, worksheet_id: str, n_max: int, *, by: str) -> None:
     """Lets the candidate column show another measured n. Raises InvalidInput when it was not measured."""
+    authorize(house, "work.type", worksheet_id, signed=by)
     evidence = evidence_of(house, get_worksheet(house, worksheet_id))
     measured = sorted(n for n, cell in evidence.steps.items() if n and cell["n"])
     if n_max not in measured:

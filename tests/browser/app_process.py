@@ -42,6 +42,7 @@ class App:
         self.folder = folder
         self.local_token = local_token
         self.options = options
+        self.settings: dict[str, str] = {}
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -60,7 +61,7 @@ class App:
             "DRAFTLEDGER_GRACE_S": "1",
             "DRAFTLEDGER_LOCAL_TOKEN": self.local_token,
         }
-        return {**os.environ, **own}
+        return {**os.environ, **own, **self.settings}
 
     def start(self) -> None:
         """Starts and waits for /healthz."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import socket
 import time
+from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import connect
 
@@ -14,20 +16,26 @@ QUIET_S = 1.5
 
 
 def answers(
-    port: int, *, page: str = "", query: str = "", headers: dict[str, str] | None = None, widgets: dict[str, object] | None = None
+    port: int, *, page: str = "", query: str = "", headers: dict[str, Any] | None = None, widgets: dict[str, object] | None = None
 ) -> bytes | None:
     """Everything the server says to one run of a page; None where the handshake was refused.
 
-    `headers` may replace Host and Origin; `widgets`: widget id → text or True, as a browser would send them.
+    `headers` may replace Host and Origin; `Xsrf` True sends the pair of tokens that a browser would hold.
+    `widgets`: widget id → text or True, as a browser would send them.
     """
     given = dict(headers or {})
+    protocols = ["streamlit"]
+    if given.pop("Xsrf", False):
+        token = generate_xsrf_token_string()
+        protocols.append(token)
+        given["Cookie"] = "; ".join(part for part in (given.get("Cookie", ""), f"_streamlit_xsrf={token}") if part)
     host = given.pop("Host", f"127.0.0.1:{port}")
     try:
         with connect(
             f"ws://{host}/_stcore/stream",
             sock=socket.create_connection(("127.0.0.1", port), timeout=10),
             origin=given.pop("Origin", None),
-            subprotocols=["streamlit"],
+            subprotocols=protocols,
             additional_headers=given,
             open_timeout=10,
             max_size=None,

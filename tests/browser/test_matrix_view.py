@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
+
+from playwright.sync_api import expect
 
 from core.bootstrap import build
 from core.config import Settings
@@ -23,24 +26,25 @@ def filled(app):
     return run_id
 
 
-def table_cells(page):
-    """The real table under the figure, row by row, as a person reads it."""
-    rows = page.locator("table").first.locator("tbody tr").all()
-    return [[cell.inner_text().replace("\u2060", "") for cell in row.locator("th, td").all()] for row in rows]
+def table_cells(page, count):
+    """The real table under the figure, row by row, as a person reads it, once it has so many rows."""
+    rows = page.locator("table").first.locator("tbody tr")
+    expect(rows).to_have_count(count, timeout=60_000)
+    return [[cell.inner_text().replace("\u2060", "") for cell in row.locator("th, td").all()] for row in rows.all()]
 
 
 def test_filter_link_fresh_browser_receipt_and_download(app, page, browser, tmp_path):
     run_id = filled(app)
     go(page, f"{app.url}/matrix")
-    assert len(table_cells(page)) == 7
+    assert len(table_cells(page, 7)) == 7
     choose(page, "provenance", "measured")
     choose(page, "c", "1")
     choose(page, "sort", "most spill first")
     page.get_by_role("button", name="Copy link").click()
-    link = page.get_by_test_id("stCode").first.inner_text().strip()
+    link = page.get_by_test_id("stPopoverBody").locator("code").inner_text().strip()
     assert re.search(r"/matrix\?", link) and "provenance=measured" in link and "c=1" in link and "sort=most" in link
     page.keyboard.press("Escape")
-    shown = table_cells(page)
+    shown = table_cells(page, 2)
     assert [row[0].split(" · ")[0] for row in shown] == ["made-dense", "made-moe"]
     assert "26.3 tok/s · 26.1–26.5 (3) · 1.18× ▲" in shown[0][2] and "✕ failed: out of memory" in shown[0][4] and "0.80× ▼" in shown[1][2]
 
@@ -48,7 +52,7 @@ def test_filter_link_fresh_browser_receipt_and_download(app, page, browser, tmp_
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV", exact=True).click()
     download.value.save_as(tmp_path / "matrix.csv")
-    lines = list(csv.DictReader((tmp_path / "matrix.csv").open(newline="", encoding="utf-8")))
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "matrix.csv").read_bytes().decode(), newline="")))
     assert len(lines) == 8, "two rows of four columns"
     for place, row in enumerate(shown):
         for column, text in enumerate(row[1:5]):
@@ -60,7 +64,7 @@ def test_filter_link_fresh_browser_receipt_and_download(app, page, browser, tmp_
     fresh = browser.new_context(viewport={"width": 1366, "height": 900})
     other = fresh.new_page()
     go(other, link)
-    assert table_cells(other) == shown
+    assert table_cells(other, 2) == shown
     assert other.locator(".st-key-provenance input").input_value() == "measured"
     with fresh.expect_page() as receipt:
         other.locator(f'td a[href*="{run_id}-1-1"]').focus()
@@ -77,4 +81,4 @@ def test_filter_link_fresh_browser_receipt_and_download(app, page, browser, tmp_
     assert "WINS 1.18×" in main_text(page)
     go(page, f"{app.url}/matrix?build=b999&box=nowhere")
     sees(page, "which no row has: ignored")
-    assert len(table_cells(page)) == 7
+    assert len(table_cells(page, 7)) == 7

@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from core.bootstrap import build
 from core.config import Settings
 from tests.browser.app_process import App
-from tests.browser.steps import go, main_text, sees, settled
+from tests.browser.steps import go, main_text, sees, settled, wait_for
 from tests.fakes.measured_run import write_run
 
 
@@ -75,7 +75,7 @@ def test_from_a_losing_cell_to_a_what_if_that_somebody_else_opens(measured, page
     fresh = browser.new_context().new_page()
     go(fresh, address)
     sees(fresh, "assumption: 100% accepted")
-    assert main_text(fresh) == said
+    wait_for(fresh, lambda: main_text(fresh) == said, 30, "the very same words")
     fresh.context.close()
 
     fill(page, "n", "0")

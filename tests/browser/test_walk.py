@@ -33,7 +33,7 @@ def test_from_proposal_to_signed_decision(app, page):
     go(page, app.url)
     expect(page.get_by_text("Price the bet. Keep the receipt.")).to_be_visible()
     go(page, f"{app.url}/matrix")
-    assert "DeepSeek Q8-MTP" in main_text(page) and "14 layers spilled" in main_text(page)
+    sees(page, "DeepSeek Q8-MTP · 14 layers spilled")
 
     worksheet_id = propose(page, app.url, "made-dense", n_max=2, workload="Write code from a short task (257 tokens)")
     assert "missing" in main_text(page), "empty where nothing is measured yet"

@@ -135,6 +135,16 @@ class SshdBox:
             time.sleep(0.05)
         raise RuntimeError("sshd did not take up its new host key")
 
+    def new_key(self, name: str) -> Path:
+        """A further key pair of the app's, accepted nowhere yet."""
+        self._keygen(name)
+        return self._private / name
+
+    def accept_line(self, line: str) -> None:
+        """A further line of accepted keys, as an owner would write it."""
+        with self._authorized.open("a") as file:
+            file.write(line.rstrip("\n") + "\n")
+
     def remove_key(self) -> None:
         """No key is accepted any more."""
         self._authorized.write_text("")

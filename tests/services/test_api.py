@@ -45,7 +45,7 @@ def test_default_answer_is_unchanged_and_published_come_when_asked(house, ask):
     assert code == 200 and set(wider) == {"rows", "published"} and wider["rows"] == plain["rows"] and len(wider["published"]) == 436
     assert set(ask("published=0")[1]) == {"rows"}
     assert len(ask("published=1&model=GLM-4.7-Flash")[1]["published"]) == 18
-    assert ask("published=1", client="192.0.2.7")[0] == 403
+    assert ask("published=1", client="192.0.2.7")[0] == 401
 
 
 def test_imported_rows_are_asked_for_by_provenance(house, ask):

@@ -10,12 +10,18 @@ from core.domain.box import THIS_MACHINE, Box
 from core.domain.run import short
 from core.services.boxes import check_box
 from core.services.house import House
+from core.ui.components.box_admin import box_admin
 from core.ui.components.errand import errand
 from core.ui.components.figures import ago, literal, size
 from core.ui.components.links import run_link
 from core.ui.components.suite_panel import suite_panel
 from core.ui.context import services
 from core.ui.problem import show_stored
+
+_MODES = {
+    "standard": "standard mode: the app brings the agent and may run it as this user",
+    "locked": "locked mode: the box's owner holds agent and list, the app's key opens nothing else",
+}
 
 
 def box_card(house: House, row: dict[str, Any]) -> None:
@@ -41,10 +47,12 @@ def box_card(house: House, row: dict[str, Any]) -> None:
             services().jobs.problem(job)  # what a person can act on is stored as a check; anything else is a defect and is raised here
         _check(house, box, check)
         suite_panel(house, box)
+        box_admin(house, box)
 
 
 def _stands(row: dict[str, Any]) -> str:
-    where = "on this computer, no network" if row["box"].kind == "local" else "over SSH"
+    box = row["box"]
+    where = "on this computer, no network" if box.kind == "local" else f"over SSH, {_MODES[box.mode]}"
     return f"{where} · {'busy' if row['run'] else 'free: no run of this app is on it'}"
 
 
@@ -77,7 +85,16 @@ def _facts(report: dict[str, Any], made: tuple[str, ...]) -> list[tuple[str, str
     facts += [("model", _model(model, made)) for model in report["models"]] or [
         ("model", "none found: check the path or folder of the models")
     ]
+    facts += _link(report.get("link"))
     return [*facts, ("GPU", _gpu(report["gpus"])), ("disk", f"{_mib(report['disk_free_mib'])} free")]
+
+
+def _link(link: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """How the SSH connection is kept safe; nothing where there is none."""
+    if not link:
+        return []
+    strict = "strict key exchange" if link["is_strict_kex"] else "NO strict key exchange: the server is too old for it"
+    return [("SSH", f"host key {link['host_key_type']}, {strict}, {link['kex'] or 'key exchange not named'}, {link['cipher']}")]
 
 
 def _mib(value: int | None) -> str:

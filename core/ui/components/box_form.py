@@ -26,6 +26,7 @@ LABELS = {
     "engine": "Engine path on the box",
     "models": "Models on the box",
     "python": "Python on the box",
+    "mode": "Mode",
     "by": "Your name (in the menu)",
 }
 
@@ -60,10 +61,13 @@ def _fields() -> dict[str, Any] | None:
             engine = st.text_input(LABELS["engine"], key="box-engine", placeholder="/opt/llama.cpp/llama-server")
             models = st.text_input(LABELS["models"], key="box-models", placeholder="/models or /models/one.gguf")
             python = st.text_input(LABELS["python"], value="python3", key="box-python")
+        is_locked = st.checkbox("Locked: the box's owner has installed the gate (docs/agent.md)", key="box-locked")
+        st.caption("Of a locked box, Engine is an id of the owner's list; models and Python are the owner's and stay empty here.")
         if not st.form_submit_button("Read host key", key="read-host-key"):
             return None
     return {
         "name": name,
+        "mode": "locked" if is_locked else "standard",
         "host": host,
         "port": port,
         "user": user,

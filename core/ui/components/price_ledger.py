@@ -9,7 +9,7 @@ import streamlit as st
 from core.charts.split import factor_words, split_figure
 from core.domain.break_even import Ledger, Marginal
 from core.domain.price_tag import Tag
-from core.ui.components.figures import NOT_RECORDED, ms, plain, share_exact, speedup
+from core.ui.components.figures import NOT_RECORDED, ms, plain, share, share_exact, speedup
 from core.ui.components.pairs import pairs
 from core.ui.components.theme import is_dark
 
@@ -34,6 +34,7 @@ def price_card(view: View, ledger: Ledger | None) -> None:
             ("margin: H less the time of a token", f"{signed(ledger.margin_ms)} ms = {signed(100 * ledger.margin_share)}% of H"),
             ("acceptance needed to break even", needed_words(ledger)),
             ("acceptance got, of n_max a step", got_words(ledger)),
+            ("acceptance seen, as the source counts it", seen_words(view["cell"])),
             ("can a better draft win here?", can_win_words(ledger)),
             ("marginal token", marginal_words(ledger.marginal)),
             (
@@ -72,6 +73,13 @@ def got_words(ledger: Ledger) -> str:
     if ledger.got_share is not None:
         return share_exact(ledger.got_share)
     return f"not recorded: between {share_exact(ledger.got_share_min)} and {share_exact(ledger.got_share_max)}"
+
+
+def seen_words(cell: View) -> str:
+    """Acceptance with its denominator; invalid and not recorded are told apart."""
+    if cell["accept_status"] == "invalid":
+        return "invalid: see above"
+    return share(cell["accept_share"], cell["accept_denominator"]) if cell["accept_share"] is not None else f"{NOT_RECORDED} not recorded"
 
 
 def can_win_words(ledger: Ledger) -> str:

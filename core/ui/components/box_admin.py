@@ -1,0 +1,106 @@
+"""For admins, below a box: change its registration, confirm a new host key with both fingerprints side by side, take it off the list."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.domain.box import LOCKED, Box
+from core.domain.roles import allowed
+from core.services.box_admin import edit_box, form_of, pin_key, read_shown_key, remove_box
+from core.services.house import House
+from core.ui.components.errand import errand
+from core.ui.components.field_problems import show_problems, told
+from core.ui.context import services
+
+LABELS = {
+    "name": "Name",
+    "host": "Host",
+    "port": "Port",
+    "user": "User",
+    "key_path": "Key file on this computer",
+    "engine": "Engine path on the box",
+    "models": "Models on the box",
+    "python": "Python on the box",
+    "fingerprint": "The fingerprint",
+    "box": "The box",
+}
+
+
+def box_admin(house: House, box: Box) -> None:
+    """Nothing for others, and nothing for this machine: its registration comes with the app."""
+    if box.kind == "local" or not allowed(house.actor.role, "box.edit"):
+        return
+    with st.expander("Change this box", key=f"change-{box.box_id}"):
+        _edit(house, box)
+        st.divider()
+        _pin(house, box)
+        st.divider()
+        _remove(house, box)
+
+
+def _edit(house: House, box: Box) -> None:
+    shown, own = form_of(box), box.box_id
+    words = {**LABELS, "engine": "Engine id in the box's own list"} if box.mode == LOCKED else LABELS
+    names = [name for name in shown if name != "mode" and (box.mode != LOCKED or name not in ("models", "python"))]
+    with st.form(f"edit-{own}"):
+        columns = st.columns(2)
+        values = {}
+        for position, name in enumerate(names):
+            with columns[position % 2]:
+                if name == "port":
+                    values[name] = st.number_input(words[name], value=shown[name], step=1, key=f"edit-{own}-{name}")
+                else:
+                    values[name] = st.text_input(words[name], value=shown[name], key=f"edit-{own}-{name}")
+        is_sent = st.form_submit_button("Save changes", key=f"save-box-{own}")
+    done = False
+    if is_sent:
+        with told(words):
+            edit_box(house, own, values)
+            done = True
+    if done:
+        st.toast("The box is registered anew. Check it again.", icon="🖥️")
+        st.rerun()
+
+
+def _pin(house: House, box: Box) -> None:
+    """Two steps: read what the box shows now, then a person says that it is the right one."""
+    job, own = f"new-key-{box.box_id}", box.box_id
+    st.text(f"Pinned host key: {box.fingerprint}")
+    if st.button("Read the key it shows now", key=f"read-key-{own}"):
+        services().jobs.forget(job)
+        services().jobs.start(job, lambda: read_shown_key(house, own))
+    state = errand(job, "Asking the host for its key …")
+    if state == "failed":
+        problem = services().jobs.problem(job)
+        if problem:
+            show_problems(problem, LABELS)
+        return
+    if state != "done":
+        return
+    key_line, fingerprint = services().jobs.result(job)
+    if fingerprint == box.fingerprint:
+        st.success("The box shows the pinned key.")
+        return
+    st.warning("The box shows another key. If nobody changed it, somebody may stand between: do not pin it.", icon="⚠️")
+    st.text(f"pinned: {box.fingerprint}\nshown:  {fingerprint}")
+    is_same = st.checkbox("The shown fingerprint is the one the box's admin gave me", key=f"new-key-same-{own}")
+    done = False
+    if st.button("Pin this key", key=f"pin-{own}", disabled=not is_same):
+        with told(LABELS):
+            pin_key(house, own, key_line=key_line, fingerprint=fingerprint, seen=box.fingerprint)
+            done = True
+    if done:
+        services().jobs.forget(job)
+        st.rerun()
+
+
+def _remove(house: House, box: Box) -> None:
+    st.text("Taking the box off the list keeps everything that was measured on it.")
+    is_sure = st.checkbox(f"Take {box.box_id} off the list", key=f"sure-{box.box_id}")
+    done = False
+    if st.button("Remove box", key=f"remove-{box.box_id}", disabled=not is_sure):
+        with told(LABELS):
+            remove_box(house, box.box_id)
+            done = True
+    if done:
+        st.rerun()

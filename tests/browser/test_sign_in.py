@@ -1,0 +1,157 @@
+"""The real sign-in in a real browser, against a provider on this machine: roles, the way back, twelve hours, and who is disabled."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+
+import pytest
+from itsdangerous import URLSafeTimedSerializer
+
+from core.bootstrap import build
+from core.config import Settings
+from core.services.people import set_person
+from core.services.worksheets import propose
+from tests.browser.app_process import App
+from tests.browser.identity_provider import CLIENT, Provider
+from tests.browser.raw_socket import answers
+from tests.browser.steps import go, sees, settled
+
+CANARY = f"canary{secrets.token_hex(6)}"
+SECRET = secrets.token_urlsafe(48)
+SHEET = "worksheet?worksheet=w-0badcafe"
+
+
+@pytest.fixture(scope="module")
+def provider():
+    running = Provider()
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory, provider):
+    """An app with sign-in, one worksheet, one admin known by issuer and subject, and a claim that makes runners."""
+    folder = tmp_path_factory.mktemp("guarded")
+    secrets_file = folder / "secrets.toml"
+    running = App(folder, local_token="", options=("--secrets.files", str(secrets_file)))
+    secrets_file.write_text(
+        f'[auth]\nredirect_uri = "{running.url}/oauth2callback"\ncookie_secret = "{SECRET}"\nclient_id = "{CLIENT}"\nclient_secret = "x"\n'
+        f'server_metadata_url = "{provider.issuer}/.well-known/openid-configuration"\n'
+    )
+    services = build(Settings(db=running.database, local_dir=running.folder / "local"))
+    values = {
+        "title": CANARY,
+        "box_id": "this-machine",
+        "engine_id": "embedded",
+        "model": "made-dense",
+        "workload_id": "chat-short",
+        "n_max": 2,
+    }
+    propose(services.house, values, who="Ada", worksheet_id="w-0badcafe")
+    set_person(services.house, {"key": f"{provider.issuer} root", "name": "Root", "role": "admin"})
+    services.database.close()
+    services.jobs.close()
+    running.settings = {"DRAFTLEDGER_ROLE_CLAIM": "groups", "DRAFTLEDGER_ROLE_MAP": json.dumps({"bench": "runner"})}
+    running.start()
+    yield running
+    running.stop()
+
+
+def sign_in(page, app, address=""):
+    go(page, f"{app.url}/{address}")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{app.url}/{address}")
+    settled(page)
+
+
+def test_nothing_is_printed_and_nothing_shown_before_signing_in(guarded, page):
+    assert "enter?token=" not in (guarded.folder / "app.log").read_text()
+    go(page, f"{guarded.url}/{SHEET}")
+    sees(page, "Sign in to see this page")
+    assert CANARY not in page.content()
+    page.goto(f"{guarded.url}/enter?token=anything")
+    assert CANARY not in page.content()
+
+
+def test_a_person_signs_in_lands_where_they_wanted_and_has_the_role_of_the_claim(guarded, provider, page):
+    provider.person = {"sub": "1", "name": "Grace Example", "groups": ["bench", "else"]}
+    sign_in(page, guarded, SHEET)
+    sees(page, CANARY)
+    menu = page.get_by_test_id("stSidebar").inner_text()
+    assert "Grace Example" in menu and "role: runner" in menu and "Your name" not in menu and "Tokens" not in menu
+    go(page, f"{guarded.url}/tokens")
+    sees(page, "This page needs the role admin")
+
+
+def test_an_unknown_person_gets_nothing_until_an_admin_says_so_and_is_out_when_disabled(guarded, provider, browser):
+    other, admin = (browser.new_context().new_page() for _ in range(2))
+    provider.person = {"sub": "2", "name": "Nora Unknown", "groups": ["elsewhere"]}
+    sign_in(other, guarded, SHEET)
+    sees(other, "nobody has given you a role")
+    assert CANARY not in other.content()
+    provider.person = {"sub": "root", "name": "Root"}
+    sign_in(admin, guarded, "people")
+    sees(admin, "Nora Unknown")
+    card = admin.locator("[class*='st-key-person-']").filter(has_text="Nora Unknown")
+    for choice, then in (("viewer", CANARY), ("disabled", "nobody has given you a role")):
+        if choice == "disabled":
+            card.get_by_text("Disabled", exact=True).click()
+        else:
+            card.locator("input").first.click()
+            admin.get_by_role("option", name=choice, exact=True).click()
+        settled(admin)
+        card.get_by_role("button", name="Save").click()
+        settled(admin)
+        go(other, f"{guarded.url}/{SHEET}")
+        sees(other, then)
+    go(admin, f"{guarded.url}/audit")
+    sees(admin, "The chain holds")
+    admin.context.close()
+    other.context.close()
+
+
+def test_a_refused_sign_in_opens_nothing(guarded, provider, page):
+    provider.refusal = "access_denied"
+    try:
+        go(page, f"{guarded.url}/worksheets")
+        page.get_by_role("button", name="Sign in").click()
+        sees(page, "Sign in to see this page")
+        assert CANARY not in page.content()
+    finally:
+        provider.refusal = ""
+
+
+def cookie(app, provider, secret=SECRET, **changes):
+    """The cookie as the server signs it, with claims of our choice."""
+    claims = {
+        "origin": app.url,
+        "is_logged_in": True,
+        "iss": provider.issuer,
+        "sub": "root",
+        "name": "Root",
+        "iat": int(time.time()),
+        **changes,
+    }
+    return f"_streamlit_user={URLSafeTimedSerializer(secret, salt='_streamlit_user').dumps(json.dumps(claims))}"
+
+
+def test_forged_stale_and_foreign_cookies_get_no_data(guarded, provider):
+    here, query = {"Origin": guarded.url, "Xsrf": True}, "worksheet=w-0badcafe"
+    good = answers(guarded.port, page="worksheet", query=query, headers={**here, "Cookie": cookie(guarded, provider)})
+    assert good is not None and CANARY.encode() in good  # the form of the cookie is right
+    for name, bad in {
+        "another secret": cookie(guarded, provider, secret="s" * 48),
+        "another issuer": cookie(guarded, provider, iss="https://evil.example"),
+        "older than twelve hours": cookie(guarded, provider, iat=int(time.time()) - 12 * 3600 - 5),
+        "no age": cookie(guarded, provider, iat=None),
+        "no subject": cookie(guarded, provider, sub=""),
+        "another origin": cookie(guarded, provider, origin="http://127.0.0.1:1"),
+        "not signed in": cookie(guarded, provider, is_logged_in=False),
+    }.items():
+        came = answers(guarded.port, page="worksheet", query=query, headers={**here, "Cookie": bad})
+        assert came is not None and CANARY.encode() not in came, name
+    assert CANARY.encode() not in (
+        answers(guarded.port, page="worksheet", query=query, headers={"Cookie": cookie(guarded, provider)}) or b""
+    )

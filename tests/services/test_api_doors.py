@@ -1,0 +1,213 @@
+"""Every door of /api/v1: tokens and roles, problem+json, limits, and whatever anyone may send."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from core.api import routes as door_routes
+from core.api.doors import DOORS
+from core.api.gate import API_BODY, Gate
+from core.api.limits import WRONG_PER_MINUTE
+from core.api.openapi import description
+from core.api.routes import routes
+from core.domain.roles import LADDER, allowed
+from core.services.audit import list_audit
+from core.services.people import list_people
+from core.services.tokens import make_token, revoke_token
+from core.services.worksheets import list_worksheets, propose
+from tests.services.asgi_client import Client
+
+PROPOSAL = {"title": "t", "box_id": "this-machine", "engine_id": "embedded", "model": "made-dense", "workload_id": "chat-short", "n_max": 2}
+
+
+@pytest.fixture
+def app(house):
+    services = SimpleNamespace(house=house, database=house.store.audit._db)
+    gate = Middleware(Gate, pages=("home", "worksheet"), only_here=False)
+    return Starlette(routes=routes(lambda: services), middleware=[gate])
+
+
+@pytest.fixture
+def client(app):
+    return Client(app)
+
+
+@pytest.fixture
+def token(house):
+    """A token of a role, made once."""
+    made = {}
+
+    def of(role):
+        if role not in made:
+            made[role] = make_token(house, {"name": f"the {role}", "role": role})
+        return {"authorization": f"Bearer {made[role]}"}
+
+    return of
+
+
+def sent(client, door, headers, **more):
+    path = door.path.replace("{run_id}", "0" * 32).replace("{worksheet_id}", "w-none")
+    body = {"json": {}} if door.body and "json" not in more and "content" not in more else {}
+    return client.request(door.method, f"/api/v1{path}", headers=headers, **body, **more)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door.method} {door.path}")
+def test_every_role_at_every_door(client, token, door, house):
+    """Denied before anything is looked at; where the role reaches, the door answers in its own words."""
+    for role in LADDER[1:]:
+        answer = sent(client, door, token(role))
+        if allowed(role, door.action):
+            assert answer.status_code in (200, 404, 409, 422), (role, answer.text)
+        else:
+            assert answer.status_code == 403 and answer.headers["content-type"] == "application/problem+json"
+            assert answer.json()["detail"] and answer.json()["error"]["hint"]
+    refused = [role for role in LADDER[1:] if not allowed(role, door.action)]
+    assert [line["action"] for line in list_audit(house) if line["outcome"] == "denied"] == [door.action] * len(refused)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door.method} {door.path}")
+def test_without_a_valid_token_every_door_but_the_local_matrix_is_shut(client, token, door, house):
+    revoked = make_token(house, {"name": "old", "role": "admin"})
+    revoke_token(house, revoked.split("_")[1])
+    good = token("admin")["authorization"]
+    for header in (f"Bearer {revoked}", good[:-1] + "!", good.replace("Bearer", "Basic"), "Bearer", "Bearer " + "x" * 5000):
+        assert sent(client, door, {"authorization": header}).status_code == 401
+    assert sent(client, door, {}).status_code == (200 if door.path == "/matrix" else 401)
+
+
+def test_with_sign_in_not_even_the_matrix_is_open(house):
+    services = SimpleNamespace(house=house, database=house.store.audit._db)
+    client = Client(Starlette(routes=routes(lambda: services, has_sign_in=True)))
+    answer = client.get("/api/v1/matrix")
+    assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
+
+
+def test_a_walk_through_the_api_writes_under_the_tokens_name(client, token, house):
+    made = client.post("/api/v1/worksheets", json=PROPOSAL, headers=token("runner")).json()
+    path = f"/api/v1/worksheets/{made['worksheet_id']}"
+    assert client.post(f"{path}/comments", json={"text": "<b>well</b>"}, headers=token("runner")).json() == {"added": True}
+    typed = client.post(f"{path}/entries", json={"field": "spill", "side": "note", "text": "none"}, headers=token("runner"))
+    assert typed.status_code == 200 and typed.json()["typed_by"] == "the runner"
+    shown = client.get(path, headers=token("viewer")).json()
+    assert shown["worksheet"]["created_by"] == "the runner" and shown["comments"][0]["text"] == "<b>well</b>"
+    order = {**PROPOSAL, "run_id": "a" * 32}
+    assert client.post("/api/v1/runs", json=order, headers=token("runner")).json() == {"run_id": "a" * 32, "started": True}
+    assert client.post("/api/v1/runs", json=order, headers=token("runner")).json()["started"] is False
+    assert client.post("/api/v1/runs", json={**PROPOSAL, "run_id": "x"}, headers=token("runner")).status_code == 422
+    assert client.post(f"/api/v1/runs/{'a' * 32}/stop", headers=token("runner")).json()["asked"] is True
+    assert client.get(f"/api/v1/runs/{'a' * 32}", headers=token("viewer")).json()["requested_by"] == "the runner"
+
+
+def test_odd_requests_are_problems_with_their_own_status(client, token):
+    admin = token("admin")
+    assert client.get("/api/v1/nothing", headers=admin).status_code == 404
+    wrong = client.delete("/api/v1/matrix", headers=admin)
+    assert wrong.status_code == 405 and wrong.headers["allow"] == "GET"
+    assert client.get("/api/v1/matrix?sort=; DROP TABLE runs", headers=admin).status_code == 422
+    path = "/api/v1/worksheets"
+    for content, kind, status in (
+        (b"{}", "text/plain", 415),
+        (b"{", "application/json", 422),
+        (b"[1]", "application/json", 422),
+        (b'{"n_max": NaN}', "application/json", 422),
+        (b"[" * 200_000, "application/json", 422),
+        (b"\xff\xfe", "application/json", 422),
+        (b" " * (API_BODY + 1), "application/json", 413),
+    ):
+        answer = client.post(path, content=content, headers={**admin, "content-type": kind})
+        assert answer.status_code == status, content[:20]
+        if status != 413:
+            assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_body_that_lies_about_its_length_is_cut(client, token):
+    async def pieces():
+        for _ in range(50):
+            yield b"x" * 100_000
+
+    answer = client.post("/api/v1/worksheets", content=pieces(), headers={**token("admin"), "content-type": "application/json"})
+    assert answer.status_code == 413
+
+
+def test_too_many_requests_and_too_many_wrong_tokens(client, token, monkeypatch):
+    monkeypatch.setattr(door_routes, "PER_MINUTE", 3)
+    codes = [client.get("/api/v1/runs", headers=token("viewer")).status_code for _ in range(5)]
+    assert codes == [200, 200, 200, 429, 429]
+    codes = [client.get("/api/v1/runs", headers={"authorization": f"Bearer {n}"}).status_code for n in range(WRONG_PER_MINUTE + 2)]
+    assert codes[:WRONG_PER_MINUTE] == [401] * WRONG_PER_MINUTE and codes[-1] == 429
+    assert int(client.get("/api/v1/runs", headers=token("admin")).headers["retry-after"]) <= 60
+
+
+def test_openapi_names_every_door_and_every_form(client):
+    found = client.get("/api/v1/openapi.json").json()
+    assert found == json.loads(json.dumps(description(found["info"]["version"])))
+    assert {(method.upper(), path) for path, methods in found["paths"].items() for method in methods} == {(d.method, d.path) for d in DOORS}
+    text = json.dumps(found)
+    for name in set(part.split('"')[0] for part in text.split("#/components/schemas/")[1:]):
+        assert name in found["components"]["schemas"]
+
+
+HOSTILE = [
+    *("", "this-machine", "made-dense", "embedded", "chat-short", "w-none", "keep", "note", "spill"),
+    *("../x", "\ud800", "\0", "-1", "9" * 400, "a" * 5000),
+    *("'; DROP TABLE runs; --", "<script>alert(1)</script>", "=cmd|' /C calc'!A0"),
+]
+WORDS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=40),
+    st.sampled_from(HOSTILE),
+    st.lists(st.one_of(st.integers(), st.text(max_size=5)), max_size=4),
+    st.dictionaries(st.text(max_size=5), st.integers(), max_size=3),
+)
+
+
+def bodies(door):
+    fields = list(door.body.model_fields) if door.body else ["x"]
+    loose = st.dictionaries(st.one_of(st.sampled_from(fields), st.text(max_size=8)), WORDS, max_size=8)
+    near = st.dictionaries(st.sampled_from(fields), WORDS, max_size=2).map(
+        lambda wrong: {**PROPOSAL, **wrong} if "box_id" in fields else wrong
+    )
+    return st.one_of(loose, near)
+
+
+def fuzz(client, token, house, examples):
+    calls = st.sampled_from(DOORS).flatmap(lambda door: st.tuples(st.just(door), bodies(door), st.text(max_size=20), st.text(max_size=20)))
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=examples < 1000)
+    @given(calls)
+    def once(call):
+        door, body, part, query = call
+        named = {"{worksheet_id}": "w-fuzz", "{run_id}": part.encode("utf-8", "replace").hex() or "0" * 32}
+        path = "".join(f"/{named.get(step, step)}" for step in door.path.split("/")[1:])
+        params = {"model": query.encode("utf-8", "replace")}
+        headers = {**token("admin"), "content-type": "application/json"}
+        answer = client.request(door.method, f"/api/v1{path}", params=params, headers=headers, content=json.dumps(body).encode())
+        assert answer.status_code < 500, (door.path, body, answer.text)
+        assert "Traceback" not in answer.text
+        if answer.status_code >= 400:
+            assert answer.json()["status"] == answer.status_code
+
+    propose(house, PROPOSAL, who="Ada", worksheet_id="w-fuzz")
+    once()
+
+
+def test_whatever_is_sent_no_door_breaks(client, token, house, monkeypatch):
+    monkeypatch.setattr(door_routes, "PER_MINUTE", 10**9)
+    fuzz(client, token, house, 150)
+    assert list_people(house) == [] and all(row["worksheet"]["title"] for row in list_worksheets(house))
+
+
+@pytest.mark.soak
+def test_whatever_is_sent_no_door_breaks_for_long(client, token, house, monkeypatch):
+    monkeypatch.setattr(door_routes, "PER_MINUTE", 10**9)
+    fuzz(client, token, house, 10_000)

@@ -1,0 +1,106 @@
+"""What an admin does to a box: change, pin, remove; who may not, and what the log says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.domain.box import Box, Engine, Suite
+from core.domain.roles import LADDER, Actor
+from core.errors import BoxBusy, InvalidInput, NotAllowed, NotFound
+from core.services.audit import list_audit
+from core.services.box_admin import edit_box, form_of, pin_key, read_shown_key, remove_box
+from core.services.boxes import add_box, list_boxes, read_host_key
+
+OLD, NEW = ("ssh-ed25519 AAAA", "SHA256:old"), ("ssh-ed25519 BBBB", "SHA256:new")
+FORM = {"name": "gpu 1", "host": "h", "user": "bench", "key_path": "/k", "engine": "/opt/llama-server", "models": "/models"}
+
+
+@pytest.fixture
+def shown():
+    """The key that the host shows; a test changes it."""
+    return [OLD]
+
+
+@pytest.fixture
+def owned(house, shown):
+    opened = replace(house, fetch_host_key=lambda host, port: shown[0])
+    form, line, fingerprint = read_host_key(opened, FORM)
+    add_box(opened, form, key_line=line, fingerprint=fingerprint, who="Ada")
+    return opened
+
+
+def the_box(house):
+    return house.box("gpu-1")
+
+
+def test_a_changed_registration_keeps_pin_id_and_suites_and_says_what_changed(owned):
+    suite = Suite(id="s", argv=["/x"])
+    owned.store.boxes.put(the_box(owned).model_copy(update={"suites": [suite]}), who="Ada", at=owned.clock.now())
+    edit_box(owned, "gpu-1", {"host": "h2", "models": "/models/one.gguf"})
+    box = the_box(owned)
+    assert (box.host, box.fingerprint, box.suites, box.model_roots) == ("h2", OLD[1], [suite], [])
+    assert [model.name for model in box.models] == ["one"]
+    line = list_audit(owned)[0]
+    assert line["action"] == "box.edit" and line["detail"] == {"changed": {"host": ["h", "h2"], "models": ["/models", "/models/one.gguf"]}}
+    assert form_of(box)["models"] == "/models/one.gguf"
+    assert [version["box"].host for version in owned.store.boxes.versions("gpu-1")] == ["h2", "h", "h"]
+
+
+def test_a_new_key_is_pinned_only_if_it_is_the_one_shown_and_the_log_has_both(owned, shown):
+    shown[0] = NEW
+    assert read_shown_key(owned, "gpu-1") == NEW
+    with pytest.raises(InvalidInput, match="not the one"):
+        pin_key(owned, "gpu-1", key_line="ssh-ed25519 CCCC", fingerprint="SHA256:other", seen=OLD[1])
+    with pytest.raises(InvalidInput, match="meanwhile"):
+        pin_key(owned, "gpu-1", key_line=NEW[0], fingerprint=NEW[1], seen="SHA256:older")
+    assert the_box(owned).fingerprint == OLD[1]
+    pin_key(owned, "gpu-1", key_line=NEW[0], fingerprint=NEW[1], seen=OLD[1])
+    assert (the_box(owned).host_key, the_box(owned).fingerprint) == NEW
+    assert list_audit(owned)[0]["detail"] == {"before": OLD[1], "after": NEW[1]}
+
+
+def test_a_removed_box_is_off_the_list_and_its_versions_stay(owned):
+    remove_box(owned, "gpu-1")
+    assert [row["box"].box_id for row in list_boxes(owned)] == ["this-machine"]
+    assert [version["box"] is None for version in owned.store.boxes.versions("gpu-1")] == [True, False]
+    assert list_audit(owned)[0]["action"] == "box.remove"
+    with pytest.raises(NotFound):
+        remove_box(owned, "gpu-1")
+
+
+def test_this_machine_and_a_box_in_use_stay_as_they_are(owned, start):
+    for act in (lambda: remove_box(owned, "this-machine"), lambda: edit_box(owned, "this-machine", {"host": "x"})):
+        with pytest.raises(InvalidInput):
+            act()
+    owned.store.boxes.put(
+        the_box(owned).model_copy(update={"engines": [Engine(id="embedded", argv=["/e"])]}), who="A", at=owned.clock.now()
+    )
+    owned.store.boxes.add_check("gpu-1", {"models": [{"name": "made-dense"}]}, ok=True, at=owned.clock.now())
+    start(box_id="gpu-1")
+    with pytest.raises(BoxBusy):
+        remove_box(owned, "gpu-1")
+
+
+@pytest.mark.parametrize("role", LADDER[:-1])
+def test_only_admins_may(owned, role):
+    other = owned.acting(Actor("k", "n", role, "page", is_named=True))
+    for act in (
+        lambda: edit_box(other, "gpu-1", {"host": "evil"}),
+        lambda: read_shown_key(other, "gpu-1"),
+        lambda: pin_key(other, "gpu-1", key_line=NEW[0], fingerprint=NEW[1], seen=OLD[1]),
+        lambda: remove_box(other, "gpu-1"),
+    ):
+        with pytest.raises(NotAllowed):
+            act()
+    assert the_box(owned).host == "h"
+
+
+def test_a_locked_box_is_registered_by_the_ids_of_its_owner(owned):
+    form, line, fingerprint = read_host_key(owned, {**FORM, "name": "shared", "mode": "locked", "engine": "llama", "models": ""})
+    box = add_box(owned, form, key_line=line, fingerprint=fingerprint, who="Ada")
+    assert isinstance(box, Box) and (box.mode, box.engines[0].id, box.models, box.model_roots) == ("locked", "llama", [], [])
+    for wrong in ("/opt/llama-server", "a b", "-x", "", "a\nb"):
+        with pytest.raises(InvalidInput):
+            read_host_key(owned, {**FORM, "name": "other", "mode": "locked", "engine": wrong, "models": ""})
