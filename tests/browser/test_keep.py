@@ -21,6 +21,7 @@ from tests.browser.steps import (
     read_and_sign,
     run_of_worksheet,
     sees,
+    settled,
     type_scores,
     wait_for,
 )
@@ -88,13 +89,14 @@ def test_a_keep_is_signed_once_exported_and_goes_stale_by_a_newer_run(app, page,
         assert line in shown, f"{line} was not shown before it was signed:\n{shown}"
     assert len(signed_lines(app)) == 1, "two clicks sign once"
     page.get_by_role("link", name="Entry 1 in the ledger").click()
-    sees(page, "Evidence as it was")
-    entry = main_text(page)
+    sees(page, "hashes: of this entry")
     page.go_back()
     sees(page, "This is final")
     assert page.get_by_role("button", name="Sign as").count() == 0 and len(signed_lines(app)) == 1, "going back signs nothing"
     page.go_forward()
-    sees(page, "Evidence as it was")
+    sees(page, "hashes: of this entry")
+    settled(page)
+    entry = main_text(page)
 
     entry_sha, _, evidence_sha = re.findall(r"[0-9a-f]{64}|\(first entry\)", entry.rpartition("hashes:")[2])[:3]
     memo = memo_text(page)
