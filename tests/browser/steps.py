@@ -78,7 +78,9 @@ def wait_for(page: Page, holds: Callable[[], bool], limit_s: float, what: str) -
     """Waits for something that takes as long as it takes."""
     end = time.monotonic() + limit_s
     while not holds():
-        assert time.monotonic() < end, f"{what} did not come within {limit_s} s; the page says:\n{main_text(page)[:3000]}"
+        assert time.monotonic() < end, (
+            f"{what} did not come within {limit_s} s; the page says:\n{main_text(page)[:1500]}\n…\n{main_text(page)[-3000:]}"
+        )
         page.wait_for_timeout(300)
 
 
@@ -144,10 +146,16 @@ def choose_verdict(page: Page, option: str) -> None:
 
 def read_and_sign(page: Page, *, double: bool = False) -> str:
     """Has the text shown, signs it (`double`: with two clicks) and answers with the text."""
-    page.get_by_role("button", name=READ).click()
+    read = page.get_by_role("button", name=READ)
+    signing = page.locator(".st-key-decision-signing")
+    for _ in range(3):
+        read.click()
+        settled(page)
+        if signing.count():
+            break
     sees(page, "You are about to sign exactly this")
     settled(page)
-    text = page.locator(".st-key-decision-signing").get_by_test_id("stCode").inner_text()
+    text = signing.get_by_test_id("stCode").inner_text()
     sign = page.get_by_role("button", name="Sign as")
     (sign.dblclick if double else sign.click)()
     sees(page, "This is final")

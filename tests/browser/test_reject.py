@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from core.store.open import open_store
-from tests.browser.steps import go, main_text, propose, reject, run_of_worksheet, sees
+from tests.browser.steps import go, main_text, name_oneself, propose, reject, run_of_worksheet, sees
 
 REASON = "Verifying the draft costs more than it brings here; look again with another engine build."
 
@@ -13,6 +13,7 @@ REASON = "Verifying the draft costs more than it brings here; look again with an
 def test_a_losing_change_is_rejected_with_its_reason(app, page):
     sheet = propose(page, app.url, "made-moe", n_max=1)
     run_id = run_of_worksheet(page, app.url, sheet)
+    name_oneself(page, "Ada")
     sees(page, "Suggestion: DISABLE")
     assert "No n_max beats speculation off beyond noise" in main_text(page)
     reject(page, REASON, "")
