@@ -12,8 +12,8 @@ from typing import Any
 from core.bootstrap import Services
 from core.commands.frame import EXIT_DONE, EXIT_NO, Answer, Verbs, opened
 from core.domain.box import Box
-from core.domain.run import ACTIVE, DONE, FAILED, FINAL, new_run_id
-from core.errors import BenchError, InvalidInput, RemoteError
+from core.domain.run import ACTIVE, DONE, FAILED, FINAL, QUEUED, new_run_id
+from core.errors import BenchError, BoxBusy, InvalidInput, RemoteError
 from core.formats.recipe_file import LIMIT
 from core.services import runs
 from core.services.boxes import list_boxes
@@ -25,6 +25,7 @@ from core.services.recipes import compared_with_recipe, sweep_of_recipe
 from core.services.suites import suite_table
 
 POLL_S = 0.5
+_TRIES = 20  # to hear from the box that a run taken back has nothing there
 
 
 def register(verbs: Verbs) -> None:
@@ -43,6 +44,7 @@ def register(verbs: Verbs) -> None:
     sweep.add_argument("--forced", action="store_true", default=None, help="with the forced-acceptance pass")
     sweep.add_argument("--suite", action="append", metavar="NAME", help="a tool suite of the box, on and off, after the sweep; repeatable")
     sweep.add_argument("--suite-runs", help="runs of each suite a side; default 2")
+    sweep.add_argument("--wait", action="store_true", help="wait in the queue where the box is busy; else exit 3")
     sweep.add_argument("--by", default="command line", help="who asks")
 
 
@@ -54,7 +56,7 @@ def _sweep(args: argparse.Namespace) -> Answer:
         box = named[0] if named else house.box(args.box)
         values = _asked(args, box)
         runs.start_run(house, run_id, values, who=args.by)
-        _follow_to_the_end(services, run_id, quiet=args.json)
+        _follow_to_the_end(services, run_id, quiet=args.json, waits=args.wait)
         view = runs.show_run(house, run_id)
         run, finished = view["run"], view["finished"] or {}
         if run["problem"] and run["state"] == FAILED and not view["stages"]:
@@ -64,7 +66,7 @@ def _sweep(args: argparse.Namespace) -> Answer:
         answer = {
             "run_id": run_id,
             "state": run["state"],
-            "stages": [_stage(stage) for stage in view["stages"]],
+            "stages": [stage_json(stage) for stage in view["stages"]],
             "stop_reason": finished.get("stop") or finished.get("reason"),
             "winner": finished.get("winner"),
             "drifted": finished.get("drifted"),
@@ -129,14 +131,18 @@ class RunFailed(BenchError):
     default_title = "The run failed"
 
 
-def _stage(stage: dict[str, Any]) -> dict[str, Any]:
+def stage_json(stage: dict[str, Any]) -> dict[str, Any]:
     status = {"done": "ok", "failed": "failed"}.get(stage["state"], "not_run")
     return {"name": stage["name"], "n_max": stage["n_max"], "c": stage["c"], "tok_s": stage["tok_s"], "accept_share": stage["accept_share"],
-            "accept_denominator": f"of {stage['proposed']} proposed" if stage["proposed"] else None, "status": status}  # fmt: skip
+            "accept_denominator": f"of {stage['proposed']} proposed" if stage["proposed"] else None, "status": status,
+            "reason": stage["reason"], "gate": stage.get("gate")}  # fmt: skip
 
 
-def _follow_to_the_end(services: Services, run_id: str, *, quiet: bool) -> None:
-    """Follows in this process until the run is in a final state, with those before it in the queue; a box out of reach is waited for."""
+def _follow_to_the_end(services: Services, run_id: str, *, quiet: bool, waits: bool) -> None:
+    """Follows in this process until the run is in a final state, with those before it in the queue; a box out of reach is waited for.
+
+    Raises BoxBusy where somebody else has the box, unless it `waits`: the run is taken back then, nothing of it was started.
+    """
     said, wait = "", POLL_S
     while True:
         try:
@@ -153,7 +159,22 @@ def _follow_to_the_end(services: Services, run_id: str, *, quiet: bool) -> None:
         said = _say(f"{run['state']}: {beat.get('phase') or run['note']} {beat.get('stage') or ''}".strip(), said, quiet)
         if run["state"] in FINAL:
             return
+        if run["state"] == QUEUED and not waits:
+            raise _taken_back(services, run)
         time.sleep(wait)
+
+
+def _taken_back(services: Services, run: dict[str, Any]) -> BoxBusy:
+    runs.stop_run(services.house, run["run_id"], who="command line: the box is busy")
+    for _ in range(_TRIES):
+        follow_once(services.house, run["run_id"])
+        if runs.get_run(services.house, run["run_id"])["state"] in FINAL:
+            break
+        time.sleep(POLL_S)
+    return BoxBusy(
+        f"{run['note'].removeprefix('Waiting: ')[:1].upper()}{run['note'].removeprefix('Waiting: ')[1:]} Nothing was started.",
+        hint="Try again later, or use --wait to stand in the queue.",
+    )
 
 
 def _say(text: str, said: str, quiet: bool) -> str:

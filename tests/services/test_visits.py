@@ -1,5 +1,7 @@
 """An arm visited more than once is one line of the run page, with all its repetitions; what may still come is listed once."""
 
+import pytest
+
 from core.services.follow import follow_once
 from core.services.runs import show_run, stages_of
 from tests.fakes.event_lines import LOAD_LOG, EventLines
@@ -57,6 +59,14 @@ def test_a_visit_that_fails_keeps_the_line_done_with_its_reason():
     assert (one["state"], one["reason"], one["tok_s"]) == ("done", "The engine died.", ONE)
     (alone,) = stages_of({**RUN, "state": "failed"}, events(EventLines("r"), calls[-2:]))
     assert (alone["state"], alone["tok_s"]) == ("failed", [])
+
+
+@pytest.mark.parametrize("rate", ["NaN", "102", 0, -1.0, True, [102.0], {}])
+def test_what_is_no_speed_in_an_event_is_left_out_of_the_line(rate):
+    calls = visit(stage("baseline", "baseline", 0, 3), OFF) + visit(stage("n=1", "step", 1, 3), [*ONE, rate])
+    calls += visit(stage("n=1", "step", 1, 1), [rate])[:-1]
+    one = stages_of(RUN, events(EventLines("r"), calls))[1]
+    assert (one["tok_s"], one["median_tok_s"]) == (ONE, 102.0)
 
 
 def test_at_production_only_what_can_still_come_is_planned():
