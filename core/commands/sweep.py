@@ -66,7 +66,7 @@ def _sweep(args: argparse.Namespace) -> Answer:
         answer = {
             "run_id": run_id,
             "state": run["state"],
-            "stages": [_stage(stage) for stage in view["stages"]],
+            "stages": [stage_json(stage) for stage in view["stages"]],
             "stop_reason": finished.get("stop") or finished.get("reason"),
             "winner": finished.get("winner"),
             "drifted": finished.get("drifted"),
@@ -131,10 +131,11 @@ class RunFailed(BenchError):
     default_title = "The run failed"
 
 
-def _stage(stage: dict[str, Any]) -> dict[str, Any]:
+def stage_json(stage: dict[str, Any]) -> dict[str, Any]:
     status = {"done": "ok", "failed": "failed"}.get(stage["state"], "not_run")
     return {"name": stage["name"], "n_max": stage["n_max"], "c": stage["c"], "tok_s": stage["tok_s"], "accept_share": stage["accept_share"],
-            "accept_denominator": f"of {stage['proposed']} proposed" if stage["proposed"] else None, "status": status}  # fmt: skip
+            "accept_denominator": f"of {stage['proposed']} proposed" if stage["proposed"] else None, "status": status,
+            "reason": stage["reason"], "gate": stage.get("gate")}  # fmt: skip
 
 
 def _follow_to_the_end(services: Services, run_id: str, *, quiet: bool, waits: bool) -> None:

@@ -1,13 +1,14 @@
 """The cell gate: what has to hold before a cell may support a decision. Each condition passes, fails, is n/a or was not recorded.
 
 A cell that fails one is kept and shown with its reason. `n/a` (GPU conditions on a box without one) counts as pass and is shown as n/a;
-`not_recorded` is neither: it is named, and whoever asks decides.
+`not_recorded` is neither: it is named. Where only an instrument of the box could have told (TOLERATED) it does not stand in the way of
+a decision, since some boxes have none; everything an engine's own answer tells has to be recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
@@ -16,6 +17,7 @@ BOOKS_LIMIT = 0.03  # server counts against the client's own clock
 SLOT_BAND = 0.15  # share by which one slot's acceptance may lie from the cell's
 SLOT_PROPOSED = 50  # proposed tokens a slot needs before its share says anything
 MEMORY_MIB = 200.0  # how far GPU memory may move while a cell is measured
+TOLERATED = ("gpu_memory", "alone", "slots_agree")  # not recorded is no obstacle
 MOVABLE = ("state", "layers_offloaded", "layers_total", "host_mib", "n_cpu_moe")
 Verdict = tuple[str, str]
 
@@ -70,6 +72,23 @@ def gate_state(conditions: list[Condition]) -> str:
     return FAIL if FAIL in states else NOT_RECORDED if NOT_RECORDED in states else PASS
 
 
+def gate_of(conditions: list[Condition], residual: float | None) -> dict[str, Any]:
+    """As stored and shown: {state, usable, why, conditions: [{name, label, state, reason}], residuals: {books}}."""
+    failed = [one.reason for one in conditions if one.state == FAIL]
+    missing = [one.reason for one in conditions if one.state == NOT_RECORDED and one.name not in TOLERATED]
+    return {
+        "state": gate_state(conditions), "usable": not failed and not missing, "why": " ".join(failed or missing),
+        "conditions": [asdict(one) for one in conditions], "residuals": {"books": residual},
+    }  # fmt: skip
+
+
+def gated(cell: dict[str, Any], gate: dict[str, Any] | None) -> dict[str, Any]:
+    """A matrix cell with what the gate says. One that fails keeps its figures, loses its verdict and says why it is of no use."""
+    if gate is None or gate["state"] != FAIL or cell["status"] != "ok":
+        return {**cell, "gate": gate}
+    return {**cell, "gate": gate, "status": "invalid", "verdict": None, "why": f"not usable: {gate['why']}"}
+
+
 def _drafted(cell: CellFacts, _other: CellFacts | None, _set: str | None) -> Verdict:
     if not cell.n_max:
         return (FAIL, f"{cell.drafted} tokens were drafted although speculation was off.") if cell.drafted else (PASS, "")
@@ -91,6 +110,8 @@ def _placement(cell: CellFacts, other: CellFacts | None, _set: str | None) -> Ve
         return NOT_RECORDED, "The load log does not show where the model lies."
     if cell.asked_cpu_moe is not None and cell.placement.get("n_cpu_moe") != cell.asked_cpu_moe:
         return FAIL, f"Experts of {cell.asked_cpu_moe} layers were to stay on the host; read back: {cell.placement.get('n_cpu_moe')}."
+    if cell.placement.get("moved"):
+        return FAIL, "Between two starts of this arm the model moved: " + ", ".join(cell.placement["moved"]) + "."
     if other is not None and other.placement is not None:
         moved = [key for key in MOVABLE if cell.placement.get(key) != other.placement.get(key)]
         if moved:
@@ -214,26 +235,49 @@ def facts_of(
     """Facts of one arm from what is stored: counted `sample` bodies, its `server_ready`, placement read back, `preflight`, the spec."""
     first, props = samples[0], ready.get("props") or {}
     gpu = (preflight.get("gpus") or {}).get("state")
-    others = preflight.get("others_on_gpu")
-    arm: list[str] = next((arm["args"] for arm in spec.get("arms", []) if (arm["n_max"], arm["c"]) == (first["n_max"], first["c"])), [])
     counts: list[Any] = [sample.get("drafted") for sample in samples]
     return CellFacts(
         n_max=first["n_max"],
         c=first["c"],
         asked_tokens=spec.get("request", {}).get("max_tokens"),
         drafted=None if None in counts else sum(counts),
-        streams=[_stream(turn) for sample in samples for stream in sample["streams"] for turn in stream.get("turns", [stream])],
+        streams=[_stream(turn) for sample in samples for stream in sample.get("streams", []) for turn in stream.get("turns", [stream])],
         placement=placement,
         asked_cpu_moe=spec.get("asked", {}).get("n_cpu_moe"),
-        fit=next((value for flag, value in zip(arm, arm[1:], strict=False) if flag in ("-fit", "--fit")), None),
+        fit=_fit(first, spec),
         slots=props.get("total_slots"),
         context=props.get("n_ctx"),
         has_gpu={"none": False, "present": True}.get(gpu or ""),
-        gpu_memory_mib=ready.get("gpu_memory_mib"),
-        others_on_gpu=others if isinstance(others, list) else None,
+        gpu_memory_mib=_memory(samples),
+        others_on_gpu=_others(samples, preflight),
         prompt_set_sha256=spec.get("prompt_set_sha256"),
         template_sha256=props.get("chat_template_sha256"),
     )
+
+
+def _fit(first: dict[str, Any], spec: dict[str, Any]) -> str | None:
+    """What was asked of fitting to memory. An arm that does not name the flag ran on a binary without one: else it is always named."""
+    arm = next((arm["args"] for arm in spec.get("arms", []) if (arm["n_max"], arm["c"]) == (first["n_max"], first["c"])), None)
+    if arm is None:
+        return None
+    return next((value for flag, value in zip(arm, arm[1:], strict=False) if flag in ("-fit", "--fit")), "no such flag")
+
+
+def _memory(samples: list[dict[str, Any]]) -> dict[str, float] | None:
+    """The first value before, and of all repetitions the one farthest from it; None where a repetition has none."""
+    seen = [sample.get("gpu_memory_mib") for sample in samples]
+    known = [one for one in seen if isinstance(one, dict)]
+    if not known or len(known) < len(seen):
+        return None
+    first = known[0]["before"]
+    return {"before": first} | {name: max((one[name] for one in known), key=lambda mib: abs(mib - first)) for name in ("during", "after")}
+
+
+def _others(samples: list[dict[str, Any]], preflight: dict[str, Any]) -> list[Any] | None:
+    """Everybody seen on the GPU, before the run or while it measured; None where somebody could not be looked for."""
+    looks = [preflight.get("others_on_gpu"), *(sample.get("others_on_gpu") for sample in samples)]
+    found = [one for look in looks if isinstance(look, list) for one in look]
+    return found if found or all(isinstance(look, list) for look in looks) else None
 
 
 def _stream(stream: dict[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,20 @@ def _same(evidence: Evidence) -> Verdict:
     return (FAIL, "Differs beside the change: " + ", ".join(evidence.unwanted)) if evidence.unwanted else (PASS, "")
 
 
+def _cells(evidence: Evidence) -> Verdict:
+    """Every cell the comparison rests on has to pass the cell gate; which blanks are tolerated is said there."""
+    sides = (("off", evidence.baseline), (f"n={evidence.candidate.n_max}", evidence.candidate))
+    found = [(f"{name} at c={side.single['c'] if at == 'single' else evidence.asked['production_c']}", gate)
+             for name, side in sides if side.single for at, gate in side.gates.items()]  # fmt: skip
+    failed = [f"{name}: {gate['why']}" for name, gate in found if gate and gate["state"] == FAIL]
+    blank = [f"{name}: {gate['why'] if gate else 'nothing was recorded.'}" for name, gate in found if not gate or not gate["usable"]]
+    if failed:
+        return FAIL, "Mend the cause and measure again. " + " ".join(dict.fromkeys(failed))
+    if blank or len(found) < 2:
+        return OPEN, " ".join(dict.fromkeys(blank)) or "Measure both sides: each cell is checked while it is measured."
+    return PASS, ""
+
+
 def _owner(evidence: Evidence) -> Verdict:
     return (PASS, "") if evidence.owner else (OPEN, "Name who answers for the change.")
 
@@ -116,6 +130,7 @@ _GATES: dict[str, tuple[str, Callable[[Evidence], Verdict]]] = {
     "suite": ("tool suite within noise or better", _suite),
     "production": ("re-bench at production concurrency", _production),
     "beats_baseline": ("candidate beats baseline there, beyond noise", _beats),
+    "cell_gate": ("every cell passes the cell gate", _cells),
     "no_drift": ("no drift", _drift),
     "same_but_change": ("same everything except the change", _same),
     "owner": ("owner named", _owner),

@@ -186,8 +186,10 @@ def cell_why(price: Price | None, n_max: int) -> str:
 
 def row_why(cells: dict[str, dict[str, Any]]) -> str:
     """The row's sentence: its best n, and the worst one tried where that loses."""
-    tried = {int(key): cell for key, cell in cells.items() if key != "off" and cell["speedup"] is not None}
+    tried = {int(key): cell for key, cell in cells.items() if key != "off" and cell["speedup"] is not None and cell["status"] in SHOWN}
     if not tried:
+        if any(cell["status"] == "invalid" and cell["tok_s"] for cell in cells.values()):
+            return _nothing_why({name: cell for name, cell in cells.items() if cell["status"] == "invalid"})
         if any(cell["tok_s"] for key, cell in cells.items() if key != "off"):
             return NO_BASELINE
         return "nothing but the baseline is measured" if cells.get("off", {}).get("tok_s") else _nothing_why(cells)

@@ -51,6 +51,7 @@ class Side:
 
     `log`: figures of the engine's own log, as read from the kept file (None: not kept, or not understood). `suites`: scored by the run;
     `cold`: its cold figures in words, apart from the warm ones.
+    `gates`: what the cell gate says of `single` and of `production`.
     """
 
     n_max: int | None = None
@@ -64,6 +65,7 @@ class Side:
     log: dict[str, Any] | None = None
     suites: list[dict[str, Any]] = field(default_factory=list)
     cold: str = ""
+    gates: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,30 +6,16 @@ Nothing measured is updated or deleted; the only thing that changes in place is 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from core.domain.box import Box
+from core.ports.batch import Batch
 from core.ports.doors import AuditRows, PeopleRows, TokenRows
 from core.ports.tables import TableRows
 
 Row = dict[str, Any]
-
-
-@dataclass
-class Batch:
-    """What one poll of a run brings: written in one transaction together with the new offset."""
-
-    run_id: str
-    offset: int
-    last_seq: int
-    last_sha: str
-    events: list[Row] = field(default_factory=list)
-    recipes: dict[str, dict[str, Any]] = field(default_factory=dict)
-    servers: list[Row] = field(default_factory=list)
-    samples: list[Row] = field(default_factory=list)
-    suite_runs: list[Row] = field(default_factory=list)
 
 
 class BoxRows(ABC):
@@ -171,6 +157,18 @@ class CellRows(ABC):
     @abstractmethod
     def exclude(self, row: Row) -> None:
         """Marks a repetition as excluded, with reason and name; the repetition itself stays."""
+
+    @abstractmethod
+    def telemetry(self, run_id: str) -> list[Row]:
+        """Readings around the repetitions of a run: {seq, stage, repetition, n_max, c, moment, at_s, gpu, used_mib, sm_mhz, …}."""
+
+    @abstractmethod
+    def keep_gates(self, run_id: str, rules: str, body: dict[str, Any], at: datetime) -> None:
+        """Keeps what a set of rules made of a run as it stands; a second time changes nothing."""
+
+    @abstractmethod
+    def gates(self, rules: str, run_ids: list[str]) -> dict[str, dict[str, Any]]:
+        """Run → what those rules made of it, where nothing came or was excluded since."""
 
 
 class PublishedRows(ABC):

@@ -11,6 +11,7 @@ from core.domain.sweep import winner_of
 from core.domain.worksheet import Evidence, Side
 from core.formats.version import read_version
 from core.services.access import authorize
+from core.services.cell_gates import gates_of_run
 from core.services.cold import cold_figures
 from core.services.house import House
 from core.services.readings import readings_of_arm
@@ -91,6 +92,7 @@ def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max:
     servers = [row for row in house.store.cells.servers(run["run_id"]) if (row["n_max"], row["c"]) == (n_max, 1)]
     logs = [one for one in readings_of_arm(house, run["run_id"], n_max, 1) if one["values"]]
     shares = [s["per_position"] for s in house.store.cells.samples(run["run_id"], n_max=n_max, c=1) if s["per_position"] and s["counted"]]
+    gates = gates_of_run(house, run["run_id"])
     return Side(
         n_max=n_max,
         engine={"build": build, "commit": commit, "version_text": text},
@@ -101,6 +103,7 @@ def _side(house: House, run: dict[str, Any], cells: list[dict[str, Any]], n_max:
         production=mine.get(production_c),
         per_position=[sum(column) / len(shares) for column in zip(*shares, strict=False)] if shares else None,
         log={"name": logs[-1]["name"], **logs[-1]["values"]} if logs else None,
+        gates={at: gates.get((n_max, c)) for at, c in (("single", 1), ("production", production_c)) if c in mine},
         suites=suites_of_side(house, run, n_max),
         cold=cold_figures(house, run["run_id"], n_max, 1)["text"],
     )

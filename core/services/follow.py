@@ -167,11 +167,11 @@ def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> No
 
 
 def keep_logs(house: House, run_id: str, box: BenchBox) -> None:
-    """Keeps every engine log of the run beside the database, whole up to 64 MiB."""
+    """Keeps every engine log and the telemetry of the run beside the database, whole up to 64 MiB."""
     authorize(house, "run.start", run_id)
     kept = {row["name"] for row in house.store.runs.raw_files(run_id)}
     numbers = sorted({event["body"]["server"] for event in house.store.runs.events(run_id, kinds=("server_starting",))})
-    for name in (f"server-{number}.log" for number in numbers):
+    for name in (*(f"server-{number}.log" for number in numbers), "telemetry.csv"):
         size = box.log_size(run_id, name)
         if name not in kept and size is not None:
             data = _read_all(box, run_id, name, min(size, LOG_LIMIT))

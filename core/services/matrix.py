@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from core.domain.cell_gate import gated
 from core.domain.forms import checked
 from core.domain.imported_row import imported_cell, imported_why
 from core.domain.matrix import (
@@ -21,6 +22,7 @@ from core.domain.matrix_filter import SORTS, MatrixFilter
 from core.domain.run import DONE
 from core.errors import InvalidInput
 from core.services.access import authorize
+from core.services.cell_gates import Arm, Gate, gates_of_runs
 from core.services.house import House
 from core.services.matrix_heads import Head, all_heads, chosen_heads, stale_of
 
@@ -58,11 +60,13 @@ def rows_of(house: House, heads: list[Head]) -> list[dict[str, Any]]:
 def _rows(house: House, heads: list[Head], now: datetime) -> list[dict[str, Any]]:
     run_ids = sorted({head["run_id"] for head in heads if head["run_id"]})
     arms, failed, drifted = _figures(house, run_ids) if run_ids else ({}, {}, set())
+    gates = gates_of_runs(house, run_ids)
     rows = []
     for head in heads:
         if head["provenance"] == "measured":
             found = {name: part.get(head["key"], []) for name, part in (("arms", arms), ("failed", failed))}
-            rows.append(_measured_row(head, stale_of(head, now), is_drifted=head["run_id"] in drifted, **found))
+            row = _measured_row(head, stale_of(head, now), gates=gates[head["run_id"]], is_drifted=head["run_id"] in drifted, **found)
+            rows.append(row)
         else:
             rows.append(_imported_row(head) if head["provenance"] == "imported" else _published_row(head))
     return rows
@@ -101,11 +105,13 @@ def _published_row(head: Head) -> dict[str, Any]:
 
 
 def _measured_row(
-    head: Head, stale: list[str], *, arms: list[dict[str, Any]], failed: list[dict[str, Any]], is_drifted: bool
+    head: Head, stale: list[str], *, gates: dict[Arm, Gate], arms: list[dict[str, Any]], failed: list[dict[str, Any]], is_drifted: bool
 ) -> dict[str, Any]:
     baseline = next((cell for cell in arms if cell["n_max"] == 0), None)
     cells = {column(stage["n_max"]): failed_cell(head["run_id"], stage["reason"]) for stage in failed}
     cells |= {column(cell["n_max"]): measured_cell(cell, baseline) for cell in arms}
+    judged = {column(n_max): gate for (n_max, c), gate in gates.items() if c == head["c"]}
+    cells = {name: gated(cell, judged.get(name)) for name, cell in cells.items()}
     if stale:
         cells = {name: {**cell, "status": "stale"} if cell["status"] == "ok" else cell for name, cell in cells.items()}
     row, state = _row(head, cells, stale), head["source"]["state"]

@@ -6,11 +6,13 @@ import re
 from typing import Any
 
 from core.domain.arms import FORCED_ALL, FORCED_NONE, SUITE
+from core.domain.cell_gate import gated
 from core.domain.imported_row import imported_cell, imported_price
 from core.domain.matrix import column, measured_cell, measured_price, published_cell, published_price
 from core.domain.recipe import differences
 from core.errors import NotFound
 from core.services.access import authorize
+from core.services.cell_gates import gates_of_run
 from core.services.house import House
 from core.services.matrix_heads import groups_of
 from core.services.readings import readings_of_arm
@@ -18,7 +20,7 @@ from core.services.readings import readings_of_arm
 View = dict[str, Any]
 _CELL_ID = re.compile(r"([0-9a-f]{32})-([0-9]{1,4})-([0-9]{1,4})")
 BARE: View = {
-    **dict.fromkeys(("published", "imported", "counts", "baseline", "recipe", "recipe_id", "run", "is_moe")),
+    **dict.fromkeys(("published", "imported", "counts", "baseline", "recipe", "recipe_id", "run", "is_moe", "gate")),
     **{name: [] for name in ("run_cells", "samples", "servers", "raw_files", "events", "decisions", "worksheets")},
     **{name: [] for name in ("log_readings", "baseline_readings")},
     "recipe_differences": {},
@@ -98,7 +100,7 @@ def _measured_receipt(house: House, cell_id: str, *, with_logs: bool) -> View:
         raise NotFound("cell", cell_id, [f"n_max {column(n)} at c={c}" for n in cells])
     cell, baseline = cells[n_max], cells.get(0)
     servers = [row for row in house.store.cells.servers(run_id) if (row["n_max"], row["c"]) == (n_max, c)]
-    price = measured_price(cell, baseline)
+    price, gates = measured_price(cell, baseline), gates_of_run(house, run_id)
     recipe = house.store.cells.recipe(cell["recipe_id"])
     base_recipe = house.store.cells.recipe(baseline["recipe_id"]) if baseline else None
     return {
@@ -107,9 +109,10 @@ def _measured_receipt(house: House, cell_id: str, *, with_logs: bool) -> View:
         "title": f"{run['request']['model']} on {run['box_id']} · n_max {column(n_max)} · c={c}",
         "n_max": n_max,
         "c": c,
-        "cell": measured_cell(cell, baseline),
+        "cell": gated(measured_cell(cell, baseline), gates.get((n_max, c))),
+        "gate": gates.get((n_max, c)),
         "price": price.as_json() if price else None,
-        "row": {n: measured_cell(one, baseline) for n, one in cells.items()},
+        "row": {n: gated(measured_cell(one, baseline), gates.get((n, c))) for n, one in cells.items()},
         "counts": cell,
         "baseline": baseline,
         "run_cells": of_run,

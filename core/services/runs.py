@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 from core.domain.arms import FORCED_ALL, FORCED_NONE, SUITE
+from core.domain.cell_gate import gated
 from core.domain.forms import Name, Record, checked
 from core.domain.matrix import measured_cell
 from core.domain.run import FINAL, PREPARING, QUEUED, RUN_ID, STOPPING, SweepRequest, short
@@ -17,6 +18,7 @@ from core.domain.sweep import Stage, possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
 from core.services.access import authorize
 from core.services.boxes import model_names
+from core.services.cell_gates import gate_of_stage, gates_of_run
 from core.services.house import House, Live
 from core.services.queue import queue_of, waits_behind
 
@@ -121,14 +123,14 @@ def show_run(house: House, run_id: str) -> dict[str, Any]:
     bodies: dict[str, list[dict[str, Any]]] = {}
     for event in events:
         bodies.setdefault(event["kind"], []).append(event["body"])
-    stages, cells = stages_of(run, events), house.store.cells.of_run(run_id)
+    stages, cells, gates = stages_of(run, events), house.store.cells.of_run(run_id), gates_of_run(house, run_id)
     return {
         "run": run,
-        "stages": stages,
+        "stages": [{**stage, "gate": gate_of_stage(stage, gates)} for stage in stages],
         "repetitions": _repetitions(events),
         "left_s": left_s(run, stages, events),
         "cells": cells,
-        "figures": _figures(cells),
+        "figures": _figures(cells, gates),
         "verdicts": bodies.get("verdict", []),
         "preflight": next(iter(bodies.get("preflight", [])), None),
         "finished": next(iter(bodies.get("run_finished", [])), None),
@@ -153,10 +155,11 @@ def _repetitions(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _figures(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _figures(cells: list[dict[str, Any]], gates: dict[tuple[int, int], dict[str, Any]]) -> list[dict[str, Any]]:
     """The run's cells as the matrix has them, with n_max and c."""
     baselines = {cell["c"]: cell for cell in cells if cell["n_max"] == 0}
-    return [{**measured_cell(cell, baselines.get(cell["c"])), "n_max": cell["n_max"], "c": cell["c"]} for cell in cells if _has_any(cell)]
+    arms = [((cell["n_max"], cell["c"]), cell) for cell in cells if _has_any(cell)]
+    return [{**gated(measured_cell(cell, baselines.get(arm[1])), gates.get(arm)), "n_max": arm[0], "c": arm[1]} for arm, cell in arms]
 
 
 def _has_any(cell: dict[str, Any]) -> bool:

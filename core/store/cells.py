@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from core.ports.store import CellRows, Row
@@ -179,3 +180,24 @@ class DuckCells(CellRows):
                 "INSERT OR IGNORE INTO exclusions VALUES (?, ?, ?, ?, ?)",
                 [row[name] for name in ("run_id", "seq", "reason", "who", "noted_at")],
             )
+
+    def telemetry(self, run_id: str) -> list[Row]:
+        return self._db.rows("SELECT * FROM telemetry WHERE run_id = ? ORDER BY seq, at_s, gpu", [run_id])
+
+    def keep_gates(self, run_id: str, rules: str, body: dict[str, Any], at: datetime) -> None:
+        with self._db.tx(recorded=False) as cursor:
+            cursor.execute(
+                """INSERT OR IGNORE INTO cell_gates
+                   SELECT run_id, ?, last_seq, (SELECT count(*) FROM exclusions e WHERE e.run_id = s.run_id), ?, ?
+                   FROM run_state s WHERE run_id = ?""",
+                [rules, json.dumps(body), at, run_id],
+            )
+
+    def gates(self, rules: str, run_ids: list[str]) -> dict[str, dict[str, Any]]:
+        rows = self._db.rows(
+            """SELECT g.run_id, g.body FROM cell_gates g JOIN run_state s USING (run_id, last_seq)
+               WHERE g.rules = ? AND g.run_id = ANY(?::VARCHAR[])
+                 AND g.excluded = (SELECT count(*) FROM exclusions e WHERE e.run_id = g.run_id)""",
+            [rules, run_ids],
+        )
+        return {str(row["run_id"]): json.loads(str(row["body"])) for row in rows}

@@ -8,6 +8,7 @@ TABLES = {
     "published_remarks": "shipped with the product",
     "public_results": "shipped with the product",
     "public_results_loaded": "shipped with the product",
+    "cell_gates": "worked out again from the stored events",
     "house_cursor": "the place in the house record",
     "schema_migrations": "the files of core/store/migrations",
 }

@@ -72,11 +72,14 @@ def write_run(
         {"run_id": run_id, "box_id": request["box_id"], "worksheet_id": request["worksheet_id"], "title": request["title"],
          "request": request, "requested_by": "Ada", "created_at": created_at, "state": "preparing"}
     )  # fmt: skip
+    arms = [{"n_max": n, "c": c, "args": ["-m", "{model}", "-fit", "off"]} for n in range(4) for c in sorted({1, production_c})]
+    spec = {"request": {"max_tokens": DECODE_TOKENS + 1}, "prompt_set_sha256": "ps" * 32, "asked": {"n_cpu_moe": 14}, "arms": arms}
+    house.store.runs.set_spec(run_id, spec, created_at)
     writer = _Writer(Batch(run_id, 1000, 0, "0" * 64), created_at)
     writer.event("run_started", run_id=run_id, hostname="scripted", pid=1)
     artifact = {"path": f"/models/{request['model']}.gguf", "size_bytes": 1 << 30, "sha256": artifact_sha256}
     writer.event("preflight", engine={"id": "embedded", "version_text": "version: 10473 (abc1234)"}, artifact=artifact,
-                 gpus=gpus or {"state": "none", "why": "scripted", "list": []}, load_1m=0.1)  # fmt: skip
+                 gpus=gpus or {"state": "none", "why": "scripted", "list": []}, others_on_gpu="n/a", load_1m=0.1)  # fmt: skip
     plan = [(Stage(BASELINE if n == 0 else STEP, n, 1, 3), values) for n, values in sorted(rates.items())]
     plan += [(Stage(STEP, n, 1, 3), []) for n in sorted(failed or {})]
     plan += [(Stage(BASELINE_AGAIN, 0, 1, 3), [r * (0.9 if drifted else 1.0) for r in rates[0]])] if state == DONE and 0 in rates else []
@@ -112,7 +115,8 @@ def _stage(writer: _Writer, number: int, stage: Stage, rates: list[float], reaso
     argv += ["--spec-draft-n-max", str(stage.n_max)] if stage.n_max else []
     writer.event("stage_started", stage=shown, server=number)
     writer.event("server_starting", server=number, n_max=stage.n_max, c=stage.c, argv=argv)
-    writer.event("server_ready", server=number, load_s=2.0, log_bytes=len(LOG), n_max=stage.n_max, c=stage.c, props={})
+    writer.event("server_ready", server=number, load_s=2.0, log_bytes=len(LOG), n_max=stage.n_max, c=stage.c,
+                 props={"total_slots": stage.c, "n_ctx": 4096, "chat_template_sha256": "te" * 32})  # fmt: skip
     writer.batch.recipes[recipe_id] = recipe
     writer.batch.servers.append({"server": number, "n_max": stage.n_max, "c": stage.c, "recipe_id": recipe_id, "argv": argv,
                                  "placement": PLACEMENT, "load_s": 2.0})  # fmt: skip
@@ -151,5 +155,25 @@ def _sample(
         "prompt_ids": ["chat-01"], "text_sha256": ["cd" * 32], "provenance": "measured",
     }  # fmt: skip
     seq = writer.event("sample", stage=stage, server=server, n_max=n_max, c=c, repetition=repetition, temperature=row["temperature"],
-                       counted=row["counted"], status=row["status"], reason=reason, tok_s=rate)  # fmt: skip
+                       counted=row["counted"], status=row["status"], reason=reason, tok_s=rate, drafted=row["drafted"],
+                       accepted=accepted, streams=[_stream(row, slot) for slot in range(c)], gpu_memory_mib="n/a", throttle="n/a",
+                       others_on_gpu="n/a", telemetry=[], host_load_1m=0.1, agent_cpu_ms=5.0, took_ms=5000.0)  # fmt: skip
     writer.batch.samples.append({**row, "seq": seq, "noted_at": writer.at})
+
+
+def _stream(row: dict[str, Any], slot: int) -> dict[str, Any]:
+    """One stream's answer: its share of the repetition's tokens, the client's clock within 1 %."""
+    c, rate = row["c"], row["tok_per_s"]
+    timings = {
+        "predicted_n": DECODE_TOKENS + 1,
+        "predicted_ms": 1000.0 * DECODE_TOKENS * c / (rate or 1.0),
+        "prompt_n": 64,
+        "prompt_ms": 155.0,
+    }
+    if row["n_max"]:
+        timings |= {"draft_n": row["drafted"] // c, "draft_n_accepted": row["accepted"] // c}
+    return {
+        "timings": timings if rate else None, "client_tok_s": 0.99 * rate / c if rate else None, "cached_tokens": 0, "slot": slot,
+        "ttft_ms": 81.4, "last_token_ms": 4990.0, "wall_ms": 5000.0, "events": DECODE_TOKENS + 1, "tokens_per_event": 1.0,
+        "gap_ms": {"p50": 40.0, "p95": 45.0, "p99": 50.0, "max": 60.0},
+    }  # fmt: skip

@@ -17,6 +17,7 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   stall             the stream stops in the middle and never ends
   ignore_term, daemons                         ignore SIGTERM; start this many children in sessions of their own
   pace_s            how long a stream takes, spread over its tokens; else as fast as it can
+  honest            the times told are those that passed, pace_s times (1 + slower_by_start) for each start before
   bad_slot          {"slot": 1, "accept": 0.2}: this slot accepts another share of its drafts
   load_log          lines printed while loading, as the placement is told
   touch             {"path": FILE, "requests": [2, 3], "hold_s": 1}: FILE is there while these requests (from 0) are served, so much longer
@@ -189,7 +190,8 @@ class Handler(BaseHTTPRequestHandler):
                 os.unlink(hot)
 
     def _stream(self, asked: dict, slot: int) -> None:
-        script = self.engine.script
+        script, came = self.engine.script, []
+        pace = script.get("pace_s", 0.0) * (1 + script.get("slower_by_start", 0.0) * self.engine.starts_before)
         count = asked["max_tokens"] - script.get("short", 0)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
@@ -197,11 +199,14 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
         for number in range(count):
-            time.sleep(script.get("pace_s", 0.0) / count)
+            time.sleep(pace / count)
+            came.append(time.monotonic())
             if script.get("stall") and number == count // 2:
                 time.sleep(3600)
             self._event({"choices": [{"delta": {"content": "abc"[number % 3]}, "finish_reason": None}]})
         timings = self.engine.timings(count, slot)
+        if script.get("honest"):
+            timings["predicted_ms"] = 1000.0 * (came[-1] - came[0])
         if timings.get("draft_n"):
             made, taken = timings["draft_n"], timings["draft_n_accepted"]
             share = f"{taken / made:.5f} ({taken:5d} accepted / {made:5d} generated), mean len =  2.00"

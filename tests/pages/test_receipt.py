@@ -104,7 +104,7 @@ def test_diagnosis_failure_modes_projection_and_next_cell(open_page: OpenPage, h
     at = open_page("receipt", cell=f"{run_id}-2-1")
     said = words(at).replace("\\", "")
     for line in ("1. spill and verify traffic: ● seen", "2. heat or other load: ● seen", "3. low acceptance: ○ ruled out",
-                 "4. wrong kind of speed: —? not recorded", "5. cache reuse and KV precision: —? not recorded"):  # fmt: skip
+                 "4. wrong kind of speed: —? not recorded", "5. cache reuse and KV precision: ○ ruled out"):  # fmt: skip
         assert line in said, line
     assert "75% accepted, yet a step costs 2.9 plain steps; 41% of the weights on the host" in said
     assert "▲ verification across host spill" in said and "▲ speed claim without a suite run" in said

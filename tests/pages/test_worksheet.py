@@ -58,7 +58,7 @@ def test_empty_says_what_would_fill_each_value(open_page: OpenPage, sheet: str) 
     assert [label for label in _labels(at) if label.startswith("▶")] == ["▶ measure"] * 8 + ["▶ measure at c=4"], (
         "each blank offers its run"
     )
-    assert _texts(at).count("○ missing") == 12
+    assert _texts(at).count("○ missing") == 13
     assert "No suggestion yet" in _texts(at)
     assert "Run sweep" in _labels(at)
 
@@ -124,7 +124,7 @@ def test_filled_shows_ranges_with_doors(open_page: OpenPage, house: House, sheet
     assert {f"cell={run_id}-0-1", f"cell={run_id}-1-1", f"cell={run_id}-1-4", f"run={run_id}"} <= doors
     assert "Suggestion: KEEP, n_max=1" in texts
     assert any("Dominant cost: verify." in text for text in texts)
-    assert texts.count("✓ pass") == 10 and texts.count("○ missing") == 2
+    assert texts.count("✓ pass") == 11 and texts.count("○ missing") == 2
 
 
 def test_a_name_given_late_reaches_the_forms(open_page: OpenPage, house: House, sheet: str) -> None:

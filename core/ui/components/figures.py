@@ -39,7 +39,7 @@ def literal(text: Any, limit: int = 300) -> str:
 
 
 def blank(status: str) -> str:
-    """Sign of a value that is not there: `·` not run, `n/a`, `—?` not recorded, `✕` failed, `▨` excluded, `◷` stale."""
+    """Sign of a value that is not there: `·` not run, `n/a`, `—?` not recorded, `✕` failed, `▨` excluded, `◷` stale, `⊘` not usable."""
     return BLANKS.get(status, NOT_RECORDED)
 
 

@@ -84,6 +84,7 @@ def _band(row: Row, columns: tuple[str, ...], notes: dict[str, str]) -> Band:
     for name in columns:
         cell = row["cells"].get(name) or not_run()
         shade = cell["speedup"] and (shared if name in tied and "off" not in tied else cell["speedup"])
+        shade = None if cell["status"] == "invalid" else shade
         hover = f"{column_title(name)}: {cell_words(cell)}" + (f" · {_short(cell['why'])}" if cell["verdict"] == "loses" else "")
         tiles[name] = Tile(
             cell_lines(cell)[0], _small_lines(cell, notes), _short(hover, 240), cell["cell_id"], shade,

@@ -11,6 +11,7 @@ from core.charts.telemetry import Trace, telemetry_figure
 from core.domain.telemetry_view import readings_of, series_of, throttled
 from core.services.explain import arm_samples
 from core.services.house import House
+from core.ui.components.cell_conditions import conditions, repetitions
 from core.ui.components.figures import NOT_RECORDED, literal
 from core.ui.components.import_preview import raw_file
 from core.ui.components.own_log import own_logs
@@ -31,6 +32,8 @@ def behind(house: House, view: View) -> None:
         st.markdown("**Read from its own log**")
         own_logs(view["log_readings"])
     parts: dict[str, Callable[[], None]] = {
+        "Cell gate": lambda: conditions(view["gate"]),
+        "Repetitions": lambda: repetitions(house, view),
         "Telemetry": lambda: telemetry(view),
         "Command": lambda: commands(view),
         "Raw log": lambda: raw_logs(house, view),

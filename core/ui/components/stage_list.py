@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.ui.components.cell_conditions import verdict
 from core.ui.components.figures import rate, share, sign, speedup
 from core.ui.components.run_words import MARKS
 
@@ -52,6 +53,9 @@ def _against(stage: dict[str, Any]) -> str:
 
 
 def _accepted(stage: dict[str, Any]) -> str:
+    gate = stage.get("gate")
+    if gate and gate["state"] == "fail" and stage["state"] != "now":
+        return verdict(gate)
     if stage["accept_share"] is not None:
         return share(stage["accept_share"], f"of {stage['proposed']} proposed")
     return stage["reason"] or (_BESIDE.get(stage["kind"], "") if stage["state"] == "done" else "")
