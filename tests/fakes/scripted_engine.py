@@ -8,7 +8,7 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   forced_ms         [ms of a step with all accepted, with none] of an engine that is told --spec-synth-rates
   positions         share of drafts accepted so deep, told by /metrics for each position
   last_words        what a process that dies while loading prints
-  help_extra, version_rc, hang_help            what --help and --version do
+  help_extra, version, version_rc, hang_help   what --help and --version do
   die_loading, load_s, never_healthy           what loading does
   die_after         requests that are answered before the process kills itself in the middle of the next
   nonsense, http    answer 200 with text that is no stream, or this status
@@ -19,6 +19,7 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   zoo               one child of each kind that does not want to end: deaf, own group, daemon, daemon without environment, respawner
   eat_mib           MiB of memory it takes with each request and keeps
   pace_s            how long a stream takes, spread over its tokens; else as fast as it can
+  waits             true: a stream really takes the decode time that its timings claim
   honest            the times told are those that passed, pace_s times (1 + slower_by_start) for each start before
   bad_slot          {"slot": 1, "accept": 0.2}: this slot accepts another share of its drafts
   load_log          lines printed while loading, as the placement is told
@@ -203,13 +204,18 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
+        claimed = self.engine.timings(count, slot) if script.get("waits") else None
+        began = time.monotonic()
         for number in range(count):
+            if claimed:
+                due = began + claimed["predicted_ms"] / 1000.0 * number / max(1, count - 1)
+                time.sleep(max(0.0, due - time.monotonic()))
             time.sleep(pace / count)
             came.append(time.monotonic())
             if script.get("stall") and number == count // 2:
                 time.sleep(3600)
             self._event({"choices": [{"delta": {"content": "abc"[number % 3]}, "finish_reason": None}]})
-        timings = self.engine.timings(count, slot)
+        timings = claimed or self.engine.timings(count, slot)
         if script.get("honest"):
             timings["predicted_ms"] = 1000.0 * (came[-1] - came[0])
         if timings.get("draft_n"):
@@ -262,7 +268,7 @@ def parse() -> argparse.Namespace:
 def short_answers(script: dict) -> None:
     """--help and --version, as the script has them."""
     if "--version" in sys.argv:
-        sys.stderr.write("noise before\nversion: 1234 (scripted)\n")
+        sys.stderr.write(f"noise before\nversion: {script.get('version', '1234 (scripted)')}\n")
         sys.exit(script.get("version_rc", 0))
     if "--help" in sys.argv:
         time.sleep(3600 if script.get("hang_help") else 0)
