@@ -24,9 +24,11 @@ bench: $(VENV)/.dev-ready
 
 soak: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.needs
-	$(BIN)/python -m pytest -m soak
+	$(BIN)/python -m pytest -m soak -s
 
-chaos: soak
+chaos: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.needs
+	$(BIN)/python -m pytest -m chaos -s tests/remote/test_chaos_run.py
 
 shots: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.needs

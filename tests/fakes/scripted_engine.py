@@ -16,6 +16,8 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   no_draft, draft_when_off, cached, short      what the timings say
   stall             the stream stops in the middle and never ends
   ignore_term, daemons                         ignore SIGTERM; start this many children in sessions of their own
+  zoo               one child of each kind that does not want to end: deaf, own group, daemon, daemon without environment, respawner
+  eat_mib           MiB of memory it takes with each request and keeps
   pace_s            how long a stream takes, spread over its tokens; else as fast as it can
   waits             true: a stream really takes the decode time that its timings claim
   honest            the times told are those that passed, pace_s times (1 + slower_by_start) for each start before
@@ -69,6 +71,7 @@ class Engine:
         self.starts_before = 0
         self.requests = self.drafts = self.drafted = self.accepted = 0
         self.busy: set = set()
+        self.eaten: list = []
         self.healthy_at = time.monotonic() + script.get("load_s", 0)
 
     def healthy(self) -> bool:
@@ -178,6 +181,8 @@ class Handler(BaseHTTPRequestHandler):
         if script.get("nonsense"):
             self.engine.requests += 1
             return self._send(200, "<html>hello</html>", "text/html")
+        if script.get("eat_mib"):
+            self.engine.eaten.append(b"x" * (script["eat_mib"] << 20))
         slot, touch = self.engine.take_slot(), script.get("touch", {})
         hot = touch.get("path") if self.engine.requests in touch.get("requests", ()) else None
         if hot:
@@ -289,6 +294,30 @@ def start_daemons(count: int) -> list:
     return started
 
 
+_SAY = "f = open(sys.argv[1], 'a'); f.write('%d\\n' % os.getpid()); f.close()\n"
+_ZOO = {
+    "deaf": "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + _SAY + "time.sleep(600)\n",
+    "own group": "os.setpgid(0, 0)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + _SAY + "time.sleep(600)\n",
+    "daemon": "if os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n" + _SAY + "time.sleep(600)\n",
+    "respawner": "os.setsid()\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    + _SAY
+    + "while True:\n    if os.fork() == 0:\n        os.setsid()\n        "
+    + _SAY.replace("\n", "\n        ", 1).strip()
+    + "\n        time.sleep(600)\n    time.sleep(0.05)\n",
+}
+
+
+def start_zoo(register: str) -> None:
+    """Children that hide; each writes its number into `register`. They inherit the lock's descriptor as a real engine's would."""
+    kinds = [(name, dict(os.environ)) for name in _ZOO] + [("daemon", {})]
+    for name, environment in kinds:
+        code = "import os, signal, sys, time\n" + _ZOO[name]
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", code, register], env=environment, close_fds=False)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and not (os.path.exists(register) and len(open(register).readlines()) >= len(kinds)):
+        time.sleep(0.02)
+
+
 def main() -> None:
     script = json.loads(os.environ.get("SCRIPTED_ENGINE", "{}"))
     short_answers(script)
@@ -299,6 +328,8 @@ def main() -> None:
     if engine.script.get("ignore_term"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     daemons = start_daemons(engine.script.get("daemons", 0))
+    if engine.script.get("zoo"):
+        start_zoo(engine.script["zoo"])
     if script.get("facts"):
         facts = {"pid": os.getpid(), "argv": sys.argv, "port": given.port, "key": engine.key, "daemons": daemons}
         with open(script["facts"], "a+", encoding="utf-8") as stream:
