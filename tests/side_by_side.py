@@ -1,4 +1,4 @@
-"""Two workers for `make test`: everything that starts an engine, a browser or sshd runs in one, one after another; the rest, by file, beside it."""
+"""Two workers for `make test`: what starts an engine, a browser or sshd runs in one, one after another; the rest, by file, beside it."""
 
 from __future__ import annotations
 
