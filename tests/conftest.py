@@ -13,7 +13,7 @@ _unavailable: dict[str, str] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    name = report.nodeid.partition("[")[0]
+    name = report.nodeid.partition("[")[0].partition("@")[0]  # workers add the group after an @
     if report.passed and report.when == "call":
         _passed.add(name)
     elif report.skipped and isinstance(report.longrepr, tuple) and means.UNAVAILABLE in report.longrepr[2]:
