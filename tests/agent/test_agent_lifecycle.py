@@ -210,7 +210,18 @@ def test_a_refusal_is_an_answer_and_leaves_no_ledger(box: Box) -> None:
     assert box.lock_is_free()
 
 
-@pytest.mark.parametrize("run_id", ["..", "0" * 31, "A" * 32, run_id_of(5) + "\n", "../" + RUN, "", "0" * 32 + "/.."])
+MALFORMED = {
+    "parent": "..",
+    "short": "0" * 31,
+    "capitals": "A" * 32,
+    "line": run_id_of(5) + "\n",
+    "up": "../" + RUN,
+    "empty": "",
+    "down": "0" * 32 + "/..",
+}
+
+
+@pytest.mark.parametrize("run_id", MALFORMED.values(), ids=MALFORMED.keys())
 def test_a_malformed_id_never_becomes_a_path(tmp_path: Path, run_id: str) -> None:
     with pytest.raises(Refused, match="32 hexadecimal"):
         run_folder(str(tmp_path), run_id)
