@@ -44,7 +44,7 @@ def test_nothing_foreign_is_rendered_as_html(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DRAWN, ids=lambda path: str(path.relative_to(ROOT)))
 def test_icons_come_from_the_font_that_travels_with_the_pages(path: Path) -> None:
-    """An emoji is an empty box on a machine without a font for it. The tab's own icon stays one: named by that font it is fetched from afar."""
+    """An emoji is an empty box on a machine without a font for it. The icon of the tab stays one: by that font it is fetched from afar."""
     icons = [
         word.value.value
         for call in ast.walk(ast.parse(path.read_text("utf-8")))
