@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: run test check bench soak chaos shots clean
+.PHONY: run test check bench soak chaos shots lock clean
 
 run: $(VENV)/.run-ready
 	$(BIN)/streamlit run app.py --server.address 127.0.0.1 --server.port $(PORT)
@@ -24,9 +24,11 @@ bench: $(VENV)/.dev-ready
 
 soak: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.needs
-	$(BIN)/python -m pytest -m soak
+	$(BIN)/python -m pytest -m soak -s
 
-chaos: soak
+chaos: $(VENV)/.dev-ready
+	$(BIN)/python -m tests.needs
+	$(BIN)/python -m pytest -m chaos -s tests/remote/test_chaos_run.py
 
 shots: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.needs
@@ -37,13 +39,19 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV) || { echo "The venv module is missing: apt-get install python3-venv"; exit 1; }
 	touch $@
 
-$(VENV)/.run-ready: requirements.txt | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+# Only files whose hash stands in the lock are installed; `make lock` writes it anew after a change of requirements*.txt.
+$(VENV)/.run-ready: requirements.lock | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	touch $@
 
-$(VENV)/.dev-ready: requirements.txt requirements-dev.txt | $(VENV)/.made
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+$(VENV)/.dev-ready: requirements.lock requirements-dev.lock | $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	touch $(VENV)/.run-ready $@
+
+lock: $(VENV)/.made
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-annotate --no-header requirements-dev.txt -o requirements-dev.lock
+	$(BIN)/uv pip compile -q --universal --generate-hashes --python-version 3.11 --no-annotate --no-header -c requirements-dev.lock requirements.txt -o requirements.lock
 
 clean:
 	rm -rf $(VENV) build

@@ -26,7 +26,13 @@ def missing() -> list[str]:
         found.append("sshd: apt-get install openssh-server")
     if not shutil.which("ip"):
         found.append("ip: apt-get install iproute2")
-    for tool, package in (("unshare", "util-linux"), ("useradd", "passwd"), ("ssh-keygen", "openssh-client")):
+    for tool, package in (
+        ("unshare", "util-linux"),
+        ("useradd", "passwd"),
+        ("iptables", "iptables"),
+        ("tc", "iproute2"),
+        ("ssh-keygen", "openssh-client"),
+    ):
         if not shutil.which(tool):
             found.append(f"{tool}: apt-get install {package}")
     if chromium() is None:

@@ -7,13 +7,14 @@ import json
 import os
 import re
 import secrets
+import signal
 import socket
 import subprocess
 import sys
 import time
 from typing import Any
 
-from core.agent import proc
+from core.agent import cgroup, outside, proc
 from core.agent.client import Door
 from core.agent.files import open_private
 from core.agent.logpump import LogPump
@@ -29,7 +30,8 @@ _NO_MEMORY = re.compile(
 _LISTEN_EVERY_S, _HEALTH_EVERY_S = 0.03, 0.1
 
 # Runs between fork and exec in a process of its own: the kernel ends the engine when the agent dies, whatever kills it, and
-# under memory pressure takes the engine first, so that the agent can still report it.
+# under memory pressure takes the engine first, so that the agent can still report it. Arguments: the agent, the door of the control group
+# it enters by itself ("": none), the command.
 STEP = """
 import ctypes, os, sys
 try:
@@ -38,13 +40,14 @@ except (OSError, AttributeError):
     pass
 if os.getppid() != int(sys.argv[1]):
     os._exit(125)
+for path, word in (("/proc/self/oom_score_adj", "500"), (sys.argv[2], "0")):
+    try:
+        with open(path, "w") as stream:
+            stream.write(word)
+    except OSError:
+        pass
 try:
-    with open("/proc/self/oom_score_adj", "w") as stream:
-        stream.write("500")
-except OSError:
-    pass
-try:
-    os.execvp(sys.argv[2], sys.argv[2:])
+    os.execvp(sys.argv[3], sys.argv[3:])
 except OSError as error:
     sys.stderr.write("cannot be started: %s\\n" % error)
     os._exit(127)
@@ -85,6 +88,8 @@ class Engine:
         self._process = None  # type: subprocess.Popen[bytes] | None
         self._started = 0.0
         self.asked = False
+        self._group, self._short = "", False
+        self._kills = None  # type: int | None
         self.log = None  # type: LogPump | None
 
     def _own_flags(self) -> list[str]:
@@ -101,16 +106,17 @@ class Engine:
         """The command line with the key hidden."""
         return [item.replace(self.key, "***") for item in self._argv]
 
-    def start(self, folder: str, environment: dict[str, str], lock_fd: int) -> None:
+    def start(self, folder: str, environment: dict[str, str], lock_fd: int, group: str = "") -> None:
         """Call from the main thread: the kernel ties the engine's life to the thread that made it."""
         log_path = os.path.join(folder, "server-%d.log" % self.number)
         target = os.fdopen(open_private(log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         reader, writer = os.pipe()
+        self._group, self._kills = group, outside.memory_kills()
         if self._by_variable:
             environment = dict(environment, **{KEY_VARIABLE: self.key})
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", STEP, str(os.getpid())] + self._argv,
+                [sys.executable, "-I", "-S", "-c", STEP, str(os.getpid()), cgroup.door_of(group)] + self._argv,
                 stdin=subprocess.DEVNULL,
                 stdout=writer,
                 stderr=writer,
@@ -169,10 +175,17 @@ class Engine:
             if proc.listening(self.port):
                 raise ForeignPort()
             how = self.how_it_ended()
-            raise LoadFailed("out_of_memory" if self._lacked_memory() else "load_failed", "The engine ended while loading (%s)." % how)
+            short = self._lacked_memory() or self.was_out_of_memory()
+            raise LoadFailed("out_of_memory" if short else "load_failed", "The engine ended while loading (%s)." % how)
 
     def _lacked_memory(self) -> bool:
         return self.log is not None and bool(_NO_MEMORY.search(self.log.tail(LOG_TAIL)))
+
+    def was_out_of_memory(self) -> bool:
+        """Whether the kernel ended it for lack of memory: a SIGKILL that was not ours while the kernel's count of such kills rose."""
+        if self._process is None or self.asked or self._process.returncode != -signal.SIGKILL or self._kills is None:
+            return False
+        return (outside.memory_kills() or 0) > self._kills
 
     def _listens(self) -> bool:
         """Nothing is sent to the port before a process of ours listens there."""
@@ -216,7 +229,10 @@ class Engine:
         if self._process is None:
             return []
         self.asked = not self.died()
+        self._short = self.was_out_of_memory()
         end_group(self._process, grace_s)
+        if self._group:
+            cgroup.end(self._group)
         left = end_family()
         if self.log is not None:
             self.log.join(2.0)
@@ -230,12 +246,18 @@ class Engine:
             "server": self.number, "rc": code if code is not None and code >= 0 else None,
             "signal": -code if code is not None and code < 0 else None, "how": "asked" if self.asked else "died",
             "log_bytes": self.log.total if self.log else 0, "log_tail": tail.replace(self.key, "***"),
+            "out_of_memory": self._short, "peak_rss_mib": outside.largest_child_mib(),
         }  # fmt: skip
 
     def how_it_ended(self) -> str:
         """ "exit code 1" or "signal 9", with the last printed line."""
         code = self._process.returncode if self._process else 0
         how = "signal %d" % -code if code < 0 else "exit code %d" % code
+        if self.was_out_of_memory():
+            how += (
+                ", the kernel ended it for lack of memory; the largest process of the run so far took %.0f MiB"
+                % outside.largest_child_mib()
+            )
         if self.log is not None:
             self.log.join(0.5)
             lines = self.log.tail(LOG_TAIL).decode("utf-8", "replace").replace(self.key, "***").strip().splitlines()

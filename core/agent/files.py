@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -27,10 +28,15 @@ def write_whole(path: str, data: bytes) -> None:
     side = "%s.%d-%d.side" % (path, os.getpid(), threading.get_ident())
     fd = open_private(side, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
-        os.write(fd, data)
-    finally:
-        os.close(fd)
-    os.rename(side, path)
+        try:
+            if os.write(fd, data) != len(data):
+                raise OSError(errno.ENOSPC, "the file was cut by a full disk")
+        finally:
+            os.close(fd)
+        os.rename(side, path)
+    except OSError:
+        os.unlink(side)
+        raise
 
 
 def write_json(path: str, value: Any) -> None:

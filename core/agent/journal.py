@@ -14,7 +14,8 @@ from core.agent import proc
 from core.agent.files import open_private
 
 _TAIL = 8 << 20  # the last whole line is looked for in this many bytes; a sample event is a few kB a stream
-_RESERVE = 1 << 16
+_RESERVES = (("reserve", 1 << 16), ("reserve-end", 1 << 16))  # for the event that met the full disk, and for the end of the run
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class DiskFull(Exception):
@@ -82,7 +83,7 @@ class Journal:
 
     def __init__(self, folder: str) -> None:
         self.path = os.path.join(folder, "events.jsonl")
-        self._reserve = os.path.join(folder, "reserve")
+        self._folder = folder
         last = last_event(self.path)
         self.seq = int(last["seq"]) if last else 0
         self._prev = str(last["sha"]) if last else ""
@@ -92,13 +93,14 @@ class Journal:
         self._heal()
 
     def hold_reserve(self) -> None:
-        """Sets a little disk aside, so that a full disk can still be reported."""
-        fd = open_private(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        try:
-            os.write(fd, b"\0" * _RESERVE)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        """Sets a little disk aside, twice, so that a full disk and then the end of the run can still be reported."""
+        for name, size in _RESERVES:
+            fd = open_private(os.path.join(self._folder, name), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            try:
+                os.write(fd, b"\0" * size)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
 
     def append(self, kind: str, **body: Any) -> dict[str, Any]:
         """Writes one event and returns it. Raises DiskFull after writing it with the reserve, OSError when even that fails."""
@@ -106,7 +108,7 @@ class Journal:
         try:
             self._write(event)
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno not in FULL:
                 raise
             self._drop_reserve()
             self._heal()
@@ -115,7 +117,8 @@ class Journal:
         return event
 
     def close(self) -> None:
-        self._drop_reserve()
+        while self._drop_reserve():
+            pass
         os.close(self._fd)
 
     def _event(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -141,8 +144,12 @@ class Journal:
         os.write(self._fd, b"\n")
         self._write(self._event("note_torn", {"bytes": torn}))
 
-    def _drop_reserve(self) -> None:
-        try:
-            os.unlink(self._reserve)
-        except OSError:
-            pass
+    def _drop_reserve(self) -> bool:
+        """Gives the next reserve back; whether there was one."""
+        for name, _ in _RESERVES:
+            try:
+                os.unlink(os.path.join(self._folder, name))
+                return True
+            except OSError:
+                continue
+        return False

@@ -7,7 +7,7 @@ import signal
 import time
 from typing import Any
 
-from core.agent import locks, proc
+from core.agent import cgroup, locks, proc
 from core.agent.files import RUN_ID, read_object
 
 _ROUNDS_S = 5.0
@@ -33,10 +33,18 @@ def find(root: str, run_id: str, agent: dict[str, Any], proc_root: str = proc.PR
     found = {item.pid: item for item in proc.tagged(run_id, proc_root)}
     for engine in _engines(agent):
         found.update({item.pid: item for item in _group(engine, proc_root)})
+    found.update({item.pid: item for item in _grouped(run_id, agent, proc_root)})
     if locks.box_holder(root) == run_id:
         found.update({item.pid: item for item in proc.holders(locks.box_path(root), proc_root)})
     found.pop(os.getpid(), None)
     return list(found.values())
+
+
+def _grouped(run_id: str, agent: dict[str, Any], proc_root: str) -> list[proc.Process]:
+    """Members of the run's control group."""
+    path = str(agent.get("cgroup") or "")
+    listed = [proc.look(pid, proc_root) for pid in cgroup.members(path)] if cgroup.is_of(path, run_id) else []
+    return [item for item in listed if item is not None]
 
 
 def _engines(agent: dict[str, Any]) -> list[dict[str, Any]]:
@@ -62,11 +70,13 @@ def _group(engine: dict[str, Any], proc_root: str) -> list[proc.Process]:
 def end(root: str, run_id: str, agent: dict[str, Any]) -> tuple[list[int], list[int]]:
     """Kills in rounds until a round finds nothing: (ended, still alive)."""
     ended = set()  # type: set[int]
-    deadline = time.monotonic() + _ROUNDS_S
+    deadline, group = time.monotonic() + _ROUNDS_S, str(agent.get("cgroup") or "")
     while True:
         found = find(root, run_id, agent)
         if not found or time.monotonic() > deadline:
             left = [item.pid for item in found]
+            if not left and cgroup.is_of(group, run_id):
+                cgroup.remove(group)
             return sorted(ended - set(left)), left
         for item in found:
             kill_process(item)

@@ -128,11 +128,19 @@ def state(root: str, run_id: str) -> dict[str, Any]:
     try:
         folder = run_folder(root, run_id)
     except (Refused, FileNotFoundError):
-        return {"known": False, "alive": False, "finished": False, "pid": None, "heartbeat": None}
+        return {"known": False, "alive": False, "finished": False, "pid": None, "heartbeat": None, "rebooted": False}
     agent = leftovers.read_agent(folder)
     alive = leftovers.is_alive(agent)
     beat = read_object(os.path.join(folder, "heartbeat.json")) or None
-    return {"known": True, "alive": alive, "finished": is_finished(folder), "pid": agent.get("pid"), "heartbeat": beat}
+    rebooted = bool(agent) and agent.get("boot_id") != proc.boot_id()
+    return {
+        "known": True,
+        "alive": alive,
+        "finished": is_finished(folder),
+        "pid": agent.get("pid"),
+        "heartbeat": beat,
+        "rebooted": rebooted,
+    }
 
 
 def cancel(root: str, run_id: str, who: str) -> dict[str, Any]:

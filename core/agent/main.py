@@ -13,7 +13,7 @@ from core.agent import gate, lifecycle
 from core.agent.files import Refused
 
 FRAME = "@@draftledger "
-VERBS = ("probe", "start", "state", "cancel", "reap", "forget", "gate")
+VERBS = ("probe", "start", "state", "cancel", "reap", "forget", "gate", "outlive", "outlived")
 
 
 def main(arguments: "list[str] | None" = None) -> int:
@@ -52,6 +52,10 @@ def _answer(root: str, given: argparse.Namespace) -> dict[str, Any]:
         return lifecycle.state(root, run_id)
     if verb == "cancel":
         return lifecycle.cancel(root, run_id, given.who[:200])
+    if verb in ("outlive", "outlived"):
+        from core.agent import survival
+
+        return survival.begin(root) if verb == "outlive" else survival.end(root)
     if verb == "forget":
         from core.agent.forget import forget
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -53,6 +54,20 @@ def engine_texts(argv: list[str], env: dict[str, str]) -> dict[str, Any]:
     if not facts["ok"]:
         facts["error"] = "--help lists no flags."
     return facts
+
+
+def memory_kills() -> int | None:
+    """How often the kernel ended a process for lack of memory since boot, of the whole machine or of one group; None where not told."""
+    try:
+        with open("/proc/vmstat", encoding="ascii") as stream:
+            return next((int(line.split()[1]) for line in stream if line.startswith("oom_kill ")), None)
+    except (OSError, ValueError):
+        return None
+
+
+def largest_child_mib() -> float:
+    """Largest resident memory of any process that this one started and that is over, MiB."""
+    return round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024.0, 1)
 
 
 def gpus() -> dict[str, Any]:

@@ -11,16 +11,16 @@ from dataclasses import asdict, astuple
 from statistics import median
 from typing import Any
 
-from core.agent import proc
+from core.agent import cgroup, proc
 from core.agent.after import After, Hands
+from core.agent.ending import last_words, prove
 from core.agent.engine import FOREIGN, Engine, ForeignPort, LoadFailed
 from core.agent.files import write_json
 from core.agent.heartbeat import Heartbeat
-from core.agent.journal import DiskFull, Journal
+from core.agent.journal import FULL, DiskFull, Journal
 from core.agent.measure import OK, Meter, was_cut
 from core.agent.preflight import Ready, RunFailed, StageFailed
 from core.agent.pricing import figures_of
-from core.agent.shutdown import end_family
 from core.agent.spec import Spec
 from core.agent.telemetry import Telemetry
 from core.agent.watch import OutOfTime, Stopped, Watch
@@ -42,7 +42,12 @@ class Run:
         self._engine: Engine | None = None
         self._load_s = 0.0
         me = proc.look(os.getpid())
-        self._agent = {"pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(), "engines": []}  # type: dict[str, Any]
+        self._agent = {
+            "pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(), "engines": [],
+            "cgroup": cgroup.make(spec.run_id),
+        }  # type: dict[str, Any]  # fmt: skip
+        self._ports = []  # type: list[int]
+        self._gpu_over: float | None = None
 
     def open(self) -> None:
         """Raises OSError when the folder cannot be written."""
@@ -78,6 +83,8 @@ class Run:
         except Exception as error:  # noqa: BLE001 - the ledger has to say how the run ended, whatever the mistake was
             traceback.print_exc()
             text = "The agent met an error of its own: %s: %s" % (type(error).__name__, error)
+            if isinstance(error, OSError) and error.errno in FULL:
+                code, text = "disk", "The disk of the box is full (%s)." % error
         try:
             self._finish(outcome, code, text)
         except (OSError, DiskFull):
@@ -103,6 +110,7 @@ class Run:
         if isinstance(facts["others_on_gpu"], list) and facts["others_on_gpu"] and not self._spec.allow_shared_gpu:
             raise RunFailed("gpu_busy", "Somebody else computes on the GPU: %s." % facts["others_on_gpu"][:5])
         self._telemetry = Telemetry(self._folder, facts["gpus"]["state"])
+        self._telemetry.reading()  # before the first engine: what has to be free again at the end
         try:
             self._stages(ready)
             self._put_down()
@@ -110,6 +118,7 @@ class Run:
             After(self._spec, ready, self._journal, self._watch, self._beat, hands).run(sweep.winner(self._done))
         finally:
             self._put_down()
+            self._gpu_over = self._telemetry.still_held_mib()
             self._telemetry.stop()
         stop = sweep.stop_of(self._spec.plan, self._done)
         if stop is not None and stop.code == "baseline_failed":
@@ -228,7 +237,8 @@ class Run:
 
     def _start(self, engine: Engine, ready: Ready) -> None:
         environment = dict(ready.environment, **{proc.TAG: self._spec.run_id})
-        engine.start(self._folder, environment, self._lock_fd)
+        self._ports.append(engine.port)
+        engine.start(self._folder, environment, self._lock_fd, self._agent["cgroup"])
         found = proc.look(engine.pid)
         self._agent["engines"].append({"pgid": engine.pid, "start_time": found.start if found else 0})
         self._write_agent()
@@ -263,26 +273,16 @@ class Run:
         self._journal.append("sample", stage=stage.as_json(), **sample)
         self._beat.set(tok_per_s=sample["tok_s"])
         if was_cut(sample) and engine.died(1.0):
-            raise StageFailed("engine_died", "The engine ended during repetition %d (%s)." % (repetition, engine.how_it_ended()))
+            code = "out_of_memory" if engine.was_out_of_memory() else "engine_died"
+            raise StageFailed(code, "The engine ended during repetition %d (%s)." % (repetition, engine.how_it_ended()))
         return sample
 
     def _finish(self, outcome: str, code: str, text: str) -> None:
         """Nothing of ours may live and the box is free before the last event says that the run is over."""
-        left = end_family()
+        proof = prove(self._root, self._spec.run_id, self._agent, self._ports, self._gpu_over)
         os.close(self._lock_fd)
-        plan = self._spec.plan
-        stop = sweep.stop_of(plan, self._done)
-        if stop is None and outcome == "cancelled":
-            stop = sweep.Stop(code, text)
-        made = sweep.production_verdict(plan, self._done)
-        if outcome == "done" and left:
-            text += " Processes of the engine could not be ended."
-        self._journal.append(
-            "run_finished", outcome=outcome, reason={"code": code, "text": text}, winner=sweep.winner(self._done),
-            drifted=sweep.drifted(self._done), stop=None if stop is None else asdict(stop), samples=self._journal.samples,
-            left=sorted(left), events=self._journal.seq + 1, supports_keep=sweep.keeps(plan, self._done),
-            production=None if made is None else dict(asdict(made), c=plan.production_c, text=sweep.flip_text(made, plan.production_c)),
-        )  # fmt: skip
+        body = last_words(self._spec.plan, self._done, outcome, (code, text), proof)
+        self._journal.append("run_finished", samples=self._journal.samples, events=self._journal.seq + 1, **body)
         self._journal.close()
         self._beat.stop("finished")
 

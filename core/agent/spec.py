@@ -109,8 +109,8 @@ def _plan(raw: dict[str, Any]) -> Plan:
         all(_is_int(v) for v in (plan.n_max, plan.repetitions, plan.production_c, plan.first_n, plan.max_repetitions)),
         "The plan's counts have to be whole numbers.",
     )
-    texts = isinstance(plan.placement, str) and isinstance(plan.order, str)
-    _need(isinstance(plan.is_moe, bool) and texts, "The plan's is_moe, placement or order has the wrong type.")
+    texts = all(isinstance(value, str) for value in (plan.placement, plan.order, plan.segment_of))
+    _need(isinstance(plan.is_moe, bool) and texts, "The plan's is_moe, placement, order or segment_of has the wrong type.")
     budget = plan.budget_s
     _need(isinstance(budget, float) or _is_int(budget), "The plan's time budget has to be a number of seconds.")
     problems = problems_of(plan)

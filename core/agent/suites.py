@@ -90,7 +90,7 @@ class SuiteRunner:
         ends = [os.pipe(), os.pipe()]
         try:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", STEP, str(os.getpid())] + argv, stdin=subprocess.DEVNULL, stdout=ends[0][1],
+                [sys.executable, "-I", "-S", "-c", STEP, str(os.getpid()), ""] + argv, stdin=subprocess.DEVNULL, stdout=ends[0][1],
                 stderr=ends[1][1], env=environment, cwd=folder, start_new_session=True,
             )  # fmt: skip
         except BaseException:

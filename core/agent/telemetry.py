@@ -17,6 +17,7 @@ from core.agent.files import open_private
 
 EVERY_S = 1.0
 LIMIT_S = 2.0  # for one answer of nvidia-smi
+GPU_WAIT_S, GPU_SLACK_MIB = 10.0, 200.0
 _AGAIN_S = 30.0  # after it hung or failed: asked anew so much later
 _LARGEST = 32 << 20
 _KEPT = 7200
@@ -54,6 +55,25 @@ class Telemetry:
         with self._ask:
             self._ask.wait_for(lambda: self._done >= number or self._ended, 2 * LIMIT_S + 1.0)
             return self.readings[-1] if self._done >= number and self.readings else None
+
+    def still_held_mib(self, limit_s: float = GPU_WAIT_S) -> float | None:
+        """GPU memory in use above the first reading, MiB, 0 when it is back within 200 MiB; None where it cannot be told.
+
+        A driver gives memory back a moment after a process: looked at until it is, or the limit is over.
+        """
+        first = _used(self.readings[0]) if self.readings else None
+        deadline = time.monotonic() + limit_s
+        while first is not None:
+            now = _used(self.reading() or {})
+            if now is None or len(now) != len(first):
+                return None
+            over = max(now[gpu] - first[gpu] for gpu in range(len(first)))
+            if over <= GPU_SLACK_MIB:
+                return 0.0
+            if time.monotonic() > deadline:
+                return over
+            time.sleep(0.2)
+        return None
 
     def nudge(self) -> int:
         """Asks for a reading now without waiting for it."""
@@ -126,6 +146,12 @@ class Telemetry:
                 self._file.flush()
         except (OSError, ValueError):
             pass  # a full disk ends the run through its journal, not here
+
+
+def _used(reading: dict[str, Any]) -> list[float] | None:
+    """Memory in use of each GPU, None where one of them is not told."""
+    found = [row["used_mib"] for row in reading.get("gpus", [])]
+    return found if found and None not in found else None
 
 
 def gpu_of(line: str) -> dict[str, Any] | None:

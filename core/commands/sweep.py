@@ -51,38 +51,44 @@ def register(verbs: Verbs) -> None:
 def _sweep(args: argparse.Namespace) -> Answer:
     with opened(args) as services:
         house, run_id = services.house, new_run_id()
-        _catch_up(services)
+        catch_up(services)
         named = [entry["box"] for entry in list_boxes(house) if args.box in (entry["box"].box_id, entry["box"].name)]
         box = named[0] if named else house.box(args.box)
         values = _asked(args, box)
         runs.start_run(house, run_id, values, who=args.by)
-        _follow_to_the_end(services, run_id, quiet=args.json, waits=args.wait)
-        view = runs.show_run(house, run_id)
-        run, finished = view["run"], view["finished"] or {}
-        if run["problem"] and run["state"] == FAILED and not view["stages"]:
-            stored = run["problem"]
-            raise RunFailed(stored["message"], title=stored["title"], hint=stored["hint"])
-        rows = [row for row in matrix_rows(house, provenance="measured") if row["run_id"] == run_id]
-        answer = {
-            "run_id": run_id,
-            "state": run["state"],
-            "stages": [stage_json(stage) for stage in view["stages"]],
-            "stop_reason": finished.get("stop") or finished.get("reason"),
-            "winner": finished.get("winner"),
-            "drifted": finished.get("drifted"),
-            "production": finished.get("production"),
-            "supports_keep": finished.get("supports_keep"),
-            "noise": next((verdict["noise"] for verdict in view["verdicts"] if verdict.get("noise")), None),
-            "cells": [{"n_max": column, "c": row["c"], **cell} for row in rows for column, cell in row["cells"].items() if cell["run_id"]],
-        }
-        arms = [(cell["n_max"], cell["c"]) for cell in view["cells"]]
-        answer["residuals"] = [{"n_max": n, "c": c, **residuals(house, run_id, n, c)} for n, c in arms]
-        answer["forecast"] = speedup_curve(house, run_id)
-        answer["suites"] = [
-            {key: line[key] for key in ("suite", "band", "off", "on", "difference", "verdict")} for line in suite_table(house, run)
-        ]
-        answer["recipe"] = compared_with_recipe(house, run_id)
-        return (EXIT_DONE if run["state"] == DONE else EXIT_NO), answer
+        return to_the_end(services, run_id, quiet=args.json, waits=args.wait)
+
+
+def to_the_end(services: Services, run_id: str, *, quiet: bool, waits: bool = True) -> Answer:
+    """Follows a run that was asked for until it is over; what came of it. Raises RunFailed where nothing was measured."""
+    house = services.house
+    _follow_to_the_end(services, run_id, quiet=quiet, waits=waits)
+    view = runs.show_run(house, run_id)
+    run, finished = view["run"], view["finished"] or {}
+    if run["problem"] and run["state"] == FAILED and not view["stages"]:
+        stored = run["problem"]
+        raise RunFailed(stored["message"], title=stored["title"], hint=stored["hint"])
+    rows = [row for row in matrix_rows(house, provenance="measured") if row["run_id"] == run_id]
+    answer = {
+        "run_id": run_id,
+        "state": run["state"],
+        "stages": [stage_json(stage) for stage in view["stages"]],
+        "stop_reason": finished.get("stop") or finished.get("reason"),
+        "winner": finished.get("winner"),
+        "drifted": finished.get("drifted"),
+        "production": finished.get("production"),
+        "supports_keep": finished.get("supports_keep"),
+        "noise": next((verdict["noise"] for verdict in view["verdicts"] if verdict.get("noise")), None),
+        "cells": [{"n_max": column, "c": row["c"], **cell} for row in rows for column, cell in row["cells"].items() if cell["run_id"]],
+    }
+    arms = [(cell["n_max"], cell["c"]) for cell in view["cells"]]
+    answer["residuals"] = [{"n_max": n, "c": c, **residuals(house, run_id, n, c)} for n, c in arms]
+    answer["forecast"] = speedup_curve(house, run_id)
+    answer["suites"] = [
+        {key: line[key] for key in ("suite", "band", "off", "on", "difference", "verdict")} for line in suite_table(house, run)
+    ]
+    answer["recipe"] = compared_with_recipe(house, run_id)
+    return (EXIT_DONE if run["state"] == DONE else EXIT_NO), answer
 
 
 def _asked(args: argparse.Namespace, box: Box) -> dict[str, Any]:
@@ -118,7 +124,7 @@ def _content(path: Path) -> bytes:
         raise InvalidInput({"recipe file": f"{path.name} cannot be read: {error.strerror}."}) from error
 
 
-def _catch_up(services: Services) -> None:
+def catch_up(services: Services) -> None:
     """Takes in what runs of an earlier process left to tell, so that a box is not called busy for a run that has ended."""
     for run in services.house.store.runs.find(states=ACTIVE):
         with contextlib.suppress(RemoteError):

@@ -23,7 +23,8 @@ class Plan:
     `max_repetitions`: a side, however undecided, 8 at most. `loads`: further concurrencies, for winner and baseline, at the end.
 
     `order`: abba goes back to the other arm where a comparison is undecided and a restart is not too dear, interleaved measures
-    the baseline between any two steps too, block never goes back before the closing baseline.
+    the baseline between any two steps too, block never goes back before the closing baseline. `first_n`: 1, or on a further segment
+    of an interrupted run (`segment_of`, its id) the n its climb goes on with; the baseline is measured anew, a speed-up stays in one run.
     """
 
     n_max: int
@@ -36,6 +37,7 @@ class Plan:
     budget_s: float = 0.0
     max_repetitions: int = MAX_REPETITIONS
     loads: Tuple[int, ...] = ()
+    segment_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,8 +120,10 @@ def problems_of(plan: Plan) -> Dict[str, str]:
         found["budget_s"] = "The time budget has to lie between 0 (none) and 30 days, in seconds."
     if not all(2 <= c <= MOST_STREAMS and c != plan.production_c for c in plan.loads) or len(set(plan.loads)) < len(plan.loads):
         found["loads"] = "Further concurrencies have to be different ones of 2 to 64 streams, other than production's."
-    if plan.first_n != 1:
+    if plan.first_n != 1 and not plan.segment_of:
         found["first_n"] = _why_not_first(plan)
+    elif not 1 <= plan.first_n <= max(plan.n_max, 1):
+        found["first_n"] = "A segment goes on with an n_max between 1 and the longest that was asked for."
     return found
 
 

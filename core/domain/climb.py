@@ -17,7 +17,7 @@ class Climb:
     def __init__(self, plan: Plan, done: Sequence[Measured]) -> None:
         self.plan = plan
         self.arms: Dict[int, List[float]] = {}
-        self.best, self.missed, self.highest = OFF, 0, 0
+        self.best, self.missed, self.highest = OFF, 0, plan.first_n - 1
         self.extend: Optional[Stage] = None
         self.failed: Optional[Measured] = None
         self.baseline_failed: Optional[Measured] = None
@@ -54,7 +54,7 @@ class Climb:
             self.last_step, self.highest, self._open = item, n, n
         if self._open is not None:
             self._look(self._open)
-        elif self.highest == 0:
+        elif self.highest == self.plan.first_n - 1:
             self.extend = self._longer_opening()
 
     def _is_new(self, item: Measured) -> bool:

@@ -154,12 +154,17 @@ def _words(spread: float, difference: float, needed: Optional[int], minutes: Dic
     lead = "One repetition varies by %.1f %%." % (100.0 * spread)
     if needed is None:
         most = MAX_REPETITIONS
-        return "%s A difference of %.1f %% is too small for %d repetitions a side (%.0f minutes); they show %.1f %% or more." % (
-            lead, 100.0 * difference, most, minutes[most], 100.0 * smallest[most],
+        return "%s A difference of %.1f %% is too small for %d repetitions a side (%s); they show %.1f %% or more." % (
+            lead, 100.0 * difference, most, _long(minutes[most]), 100.0 * smallest[most],
         )  # fmt: skip
-    return "%s A difference of %.1f %% needs %d repetitions a side: about %.0f minutes for the whole sweep." % (
-        lead, 100.0 * difference, needed, minutes[needed],
+    return "%s A difference of %.1f %% needs %d repetitions a side: %s for the whole sweep." % (
+        lead, 100.0 * difference, needed, _long(minutes[needed]),
     )  # fmt: skip
+
+
+def _long(minutes: float) -> str:
+    whole = round(minutes)
+    return "about %d minute%s" % (whole, "" if whole == 1 else "s") if whole else "less than a minute"
 
 
 ORDERS = (ABBA, INTERLEAVED, BLOCK)

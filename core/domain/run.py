@@ -61,9 +61,14 @@ class Proposal(Record):
 
 
 class SweepRequest(Proposal):
-    """A proposal as one sweep."""
+    """A proposal as one sweep. `attempt` counts repeats of one request (`repeat_of`: the run before); `segment_of`: the interrupted run
+    whose climb this one goes on with, from `first_n`."""
 
     worksheet_id: str | None = None
+    attempt: int = Field(default=1, ge=1, le=1000)
+    repeat_of: str | None = Field(default=None, pattern=r"^[0-9a-f]{32}$")
+    segment_of: str | None = Field(default=None, pattern=r"^[0-9a-f]{32}$")
+    first_n: int = Field(default=1, ge=1, le=16)
 
     def plan(self, *, is_moe: bool, placement: str) -> Plan:
         """The sweep plan; raises InvalidInput when the protocol refuses it."""
@@ -71,6 +76,7 @@ class SweepRequest(Proposal):
         plan = Plan(
             self.n_max, self.repetitions, self.production_c, is_moe, placement, order=self.order,
             budget_s=60.0 * (self.budget_min or 0), max_repetitions=most, loads=tuple(self.also_c),
+            first_n=self.first_n, segment_of=self.segment_of or "",
         )  # fmt: skip
         problems = {{"loads": "also_c"}.get(field, field): text for field, text in problems_of(plan).items()}
         if problems:

@@ -236,9 +236,9 @@ def keeps(plan: Plan, done: Sequence[Measured]) -> bool:
 def possible_stages(plan: Plan) -> List[Stage]:
     """Every stage a sweep may come to, in order, first visits only: what the run page lists before they happen. n_max -1: the winner."""
     stages = [Stage(BASELINE, OFF, 1, plan.repetitions)]
-    for n in range(1, plan.n_max + 1):
+    for n in range(plan.first_n, plan.n_max + 1):
         stages.append(Stage(STEP, n, 1, plan.repetitions))
-        if plan.order == INTERLEAVED and n == 1 and plan.n_max > 1:
+        if plan.order == INTERLEAVED and n == plan.first_n < plan.n_max:
             stages.append(Stage(BETWEEN, OFF, 1, plan.repetitions))
     stages.append(Stage(BASELINE_AGAIN, OFF, 1, plan.repetitions))
     if plan.production_c > 1:

@@ -29,6 +29,14 @@ class BenchBox(ABC):
     def reap(self) -> dict[str, Any]:
         """Ends what dead agents left behind: {"reaped": [{"run_id", "ended": [pids], "left": [pids]}]}."""
 
+    def forgive(self) -> bool:
+        """A person asks again: sign-ins that were refused before do not hold the next call back. Whether they did."""
+        return False
+
+    def survives_logout(self) -> bool | None:
+        """Whether what a session starts goes on after it; False where the box ends it, None where it is not told."""
+        return None
+
     @abstractmethod
     def forget(self, run_id: str, *, seq: int, sha: str, age_s: float) -> dict[str, Any]:
         """Removes the box's copy of a run whose last event the app holds: {"answer": "forgotten" | "kept" | "unknown-run", "why"}."""

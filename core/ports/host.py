@@ -19,6 +19,12 @@ class Completed:
 class Host(ABC):
     """Raises BoxUnreachable, HostKeyUnknown, HostKeyChanged, AccessRefused, CommandFailed, RemoteTimeout; never library errors."""
 
+    has_sessions = False
+
+    def forgive(self) -> bool:
+        """A person asks again: sign-ins that were refused before do not hold the next call back. Whether they did."""
+        return False
+
     @abstractmethod
     def run(self, argv: list[str], *, deadline_s: float = 30.0, stdin: bytes = b"") -> Completed:
         """Runs an argument list (no shell syntax), output capped at 1 MiB. A code other than 0 is returned, not raised."""

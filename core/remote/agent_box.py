@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from core.remote.run_paths import RootPaths, RunPaths, check_log_name, check_run
 
 OLDEST_PYTHON = (3, 8)
 _VERB_S = 60.0
+_LOGOUT_S = 1.5  # what ends processes at logout does so at once, but not in the same moment
 
 # One line, no apostrophe, no exclamation mark, no backslash: every login shell passes it on as it is. Runs on any Python since 2.7.
 # It closes the folder to others, and tells version, whether the folder is this user's, and the SHA-256 of the agent there.
@@ -69,6 +71,19 @@ class AgentBox(BenchBox):
         if not who or len(who) > 200 or not who.isprintable() or who.startswith("-"):
             raise InvalidInput({"who": "A name of at most 200 characters, not starting with a hyphen."})
         return self._ask("cancel", run_id, "--who", who)
+
+    def forgive(self) -> bool:
+        return self.host.forgive()
+
+    def survives_logout(self) -> bool | None:
+        """Tried with a connection that is closed in between, so not while a run of ours is looked after there."""
+        if not self.host.has_sessions:
+            return None
+        self._ask("outlive")
+        self.host.close()
+        time.sleep(_LOGOUT_S)
+        told = self._ask("outlived").get("survived")
+        return told if isinstance(told, bool) else None
 
     def reap(self) -> dict[str, Any]:
         return self._ask("reap")

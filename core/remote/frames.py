@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from core.domain.secret_words import redacted
 from core.errors import CommandFailed
 from core.ports.host import Completed
 
@@ -15,6 +16,7 @@ _TAIL_BYTES = 2000
 def tail_of(done: Completed) -> str:
     """The end of what a command printed, control characters made visible, for a person to read."""
     text = (done.out[-_TAIL_BYTES:] + b"\n" + done.err[-_TAIL_BYTES:]).decode("utf-8", "replace").strip()
+    text = redacted(text)
     return "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in text)
 
 
@@ -26,7 +28,7 @@ def framed(done: Completed, asked: str) -> dict[str, Any]:
     line = done.out[start + len(MARK) :].split(b"\n", 1)[0]
     try:
         answer = json.loads(line)
-    except ValueError as fault:
+    except (ValueError, RecursionError) as fault:
         raise _failed(done, asked, "gave a broken answer") from fault
     if not isinstance(answer, dict):
         raise _failed(done, asked, "gave a broken answer")

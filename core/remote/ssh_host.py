@@ -14,7 +14,7 @@ from typing import Any
 import paramiko
 from paramiko import Channel, SFTPClient, Transport
 
-from core.errors import CommandFailed, RemoteTimeout
+from core.errors import AccessRefused, CommandFailed, RemoteTimeout
 from core.ports.host import Completed, Host
 from core.remote.guards import check_argv, check_path
 from core.remote.ssh_address import SshAddress
@@ -27,12 +27,15 @@ __all__ = ["SshAddress", "SshHost", "SshLimits", "fetch_host_key"]
 # sshd allows 10 sessions a connection by default and frees one only after its process ended.
 _SESSIONS = 6
 _SESSION_RETRY_S = 5.0
+_REFUSALS, _SHUT_S = 3, 900.0
 # What OpenSSH answers at most to one read; the library's default of 32 kB costs eight times the round trips.
 _READ_BYTES = 255 * 1024
 
 
 class SshHost(Host):
     """Commands and files of one account. After a failure the next call connects again; waiting between tries is the caller's part."""
+
+    has_sessions = True
 
     def __init__(self, address: SshAddress, limits: SshLimits = DEFAULT_LIMITS) -> None:
         self.address = address
@@ -43,6 +46,8 @@ class SshHost(Host):
         self._live: Transport | None = None
         self._sftp: SFTPClient | None = None
         self._closings = 0
+        self._refused: AccessRefused | None = None
+        self._refusals, self._shut_until = 0, 0.0
 
     def run(self, argv: list[str], *, deadline_s: float = 30.0, stdin: bytes = b"") -> Completed:
         """The login shell gets the list quoted as one string. Past the deadline the command itself may go on."""
@@ -118,12 +123,33 @@ class SshHost(Host):
             if link is not None and link.is_active():
                 return link, False
             self._drop(link)
-            link = open_link(self.address, self._limits)
+            link = self._sign_in()
             if self._closings != before:
                 close_link(link)
                 raise unreachable(self.address.where, "the app closed the connection while it was being opened.")
             self._live = link
             return link, True
+
+    def forgive(self) -> bool:
+        held, self._refusals = self._refusals >= _REFUSALS, 0
+        return held
+
+    def _sign_in(self) -> Transport:
+        """A new connection. After `_REFUSALS` refused sign-ins in a row none is tried for a while: accounts get locked by more."""
+        if self._refused is not None and self._refusals >= _REFUSALS and time.monotonic() < self._shut_until:
+            raise AccessRefused(
+                f"{self._refused.message} That was refused {self._refusals} times in a row; the app does not sign in again "
+                f"for {(self._shut_until - time.monotonic()) / 60:.0f} minutes.",
+                hint=f"{self._refused.hint} Then press Check on the box's card: that tries at once.",
+            )
+        try:
+            link = open_link(self.address, self._limits)
+        except AccessRefused as refusal:
+            self._refusals, self._refused = self._refusals + 1, refusal
+            self._shut_until = time.monotonic() + _SHUT_S
+            raise
+        self._refusals = 0
+        return link
 
     def _drop(self, link: Transport | None) -> None:
         if link is None:

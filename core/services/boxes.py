@@ -86,12 +86,21 @@ def _refuse_taken_name(house: House, name: str) -> None:
         raise InvalidInput({"name": "is taken by another box."})
 
 
-def check_box(house: House, box_id: str) -> dict[str, Any]:
-    """Asks the box what it has (python, engine, models, GPU) and keeps the answer; a box that cannot be used is an answer too."""
+def check_box(house: House, box_id: str, *, by_hand: bool = False) -> dict[str, Any]:
+    """Asks the box what it has (python, engine, models, GPU) and keeps the answer; a box that cannot be used is an answer too.
+
+    `by_hand`: a person asks, so refused sign-ins of before do not hold it back, and with no run on the box it is tried whether the box
+    ends processes at logout (`survives_logout`).
+    """
     authorize(house, "box.check", box_id)
     box = house.box(box_id)
     try:
-        report = house.open_box(box).probe()
+        opened = house.open_box(box)
+        if by_hand:
+            opened.forgive()
+        report = opened.probe()
+        if by_hand and not queue_of(house, box_id):
+            report["survives_logout"] = opened.survives_logout()
     except BenchError as error:
         house.store.boxes.add_check(box_id, error.as_json(), ok=False, at=house.clock.now())
         raise

@@ -25,6 +25,9 @@ from core.services.specs import spec_of
 LOG_LIMIT = 64 << 20
 TAIL = 4096
 STILL_S = 4.0  # a heartbeat comes each second; after this long without one the box is asked
+_KEPT = "What was measured before is kept; nothing is run again by itself."
+_REBOOTED = "The box restarted", f"Interrupted: the box was restarted while the run was on it. {_KEPT}"
+_GONE = "The agent is gone", f"The agent on the box is gone without finishing; the box was not restarted, so it was killed. {_KEPT}"
 _OUTCOMES = {"done": DONE, "cancelled": CANCELLED, "failed": FAILED}
 
 
@@ -108,8 +111,11 @@ def _spec(house: House, run: dict[str, Any], request: SweepRequest) -> dict[str,
     )
 
 
-def _take_in(house: House, run: dict[str, Any], box: BenchBox) -> bool:
-    """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included."""
+def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool = True) -> bool:
+    """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included.
+
+    `closes`: the run's last event ends the run here too.
+    """
     run_id, came = run["run_id"], False
     seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
     if house.archive.ledger_size(run_id) < run["read_offset"]:
@@ -125,8 +131,9 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox) -> bool:
         house.store.runs.ingest(batch)
         offset, seq, sha, came = batch.offset, batch.last_seq, batch.last_sha, True
         end = next((event for event in page.events if event["kind"] == "run_finished"), None)
-        if end:
+        if end and closes:
             _finish(house, run_id, box, end)
+        if end:
             break
     return came
 
@@ -224,10 +231,11 @@ def _notice_end_without_word(house: House, run_id: str, box: BenchBox) -> bool:
     if not seen.get("known") and run["cancel_at"]:
         end_run(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
         return True
-    box.cancel(run_id, "the app")
+    box.cancel(run_id, "the app")  # ends what the dead agent left and closes its ledger there
+    _take_in(house, house.store.runs.get(run_id) or run, box, closes=False)
     keep_logs(house, run_id, box)
-    why = "The agent on the box is gone without finishing (killed, or the box restarted). What was measured before is kept."
-    end_run(house, run_id, LOST, why, BenchError(why, title="The agent is gone", hint="Run again when the box is ready."))
+    title, why = _REBOOTED if seen.get("rebooted") else _GONE
+    end_run(house, run_id, LOST, why, BenchError(why, title=title, hint="Resume or repeat it on its page when the box is ready."))
     return True
 
 

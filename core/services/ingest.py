@@ -9,6 +9,7 @@ from core.domain.event_lines import Page, event_row, when
 from core.domain.price import steps_taken
 from core.domain.recipe import digest, recipe_of
 from core.domain.sound import is_rate, rate_fault
+from core.errors import OutputNotUnderstood
 from core.formats import metrics, statistics, version
 from core.formats.load_log import read_placement
 from core.ports.store import Batch
@@ -33,6 +34,11 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
         row = event_row(event)
         body = row["body"]
         batch.events.append(row)
+        if event["kind"] == "run_started" and body.get("run_id") != run_id:
+            raise OutputNotUnderstood(
+                "The box told this run with another run's record. Nothing of it was taken in.",
+                hint="What came before is kept. Look at the box before it measures again.",
+            )
         if event["kind"] == "preflight":
             context.preflight = body
         elif event["kind"] == "server_starting":

@@ -71,11 +71,19 @@ def _paragraphs(entry: Entry, evidence: dict[str, Any], details: dict[str, Any])
         found["Against the suggestion, because"] = _cut(details["against_why"]) + second
     if evidence.get("provenance") == TRANSCRIBED:
         found["Origin"] = "Transcribed figures, published elsewhere; nothing here was measured by this product."
+    if evidence.get("facts"):
+        found["Taken under"] = _taken_under(evidence["facts"])
     watched = ", ".join(details.get("stale_when") or evidence.get("stale_when") or [])
     found["Goes stale when"] = f"{watched or 'nothing is watched'}; older than {details.get('age_days', UNKNOWN)} days."
     if entry["stale"]:
         found["STALE NOW"] = "; ".join(f"{one['what']}: {one['was'] or ''} → {one['now']}" for one in entry["stale"])
     return found
+
+
+def _taken_under(facts: dict[str, Any]) -> str:
+    """What the run stood on, by name; a checksum in its first twelve digits, whole in the ledger's evidence."""
+    short = {name: f"{str(value)[:12]}…" if name == "model artifact" else value for name, value in facts.items() if value is not None}
+    return "; ".join(f"{name} {value}" for name, value in short.items()) + "."
 
 
 def _excerpt(summary: dict[str, Any]) -> Table:

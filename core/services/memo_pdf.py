@@ -12,6 +12,7 @@ from core.services.memo import Memo, Table
 
 FONTS = Path(__file__).resolve().parents[2] / "data" / "fonts"
 MISSING = "\ufffd"  # what stands for a character that the font lacks; the HTML memo and the ledger hold the text as it is
+_SENTENCE = 45  # characters of a cell beyond which its column grows no more
 _SIZES = (8.5, 7.5, 6.5, 5.5, 4.8)
 
 
@@ -66,7 +67,7 @@ class _Page:
             text_align=Align.L,
             borders_layout=TableBordersLayout.HORIZONTAL_LINES,
             headings_style=FontFace(emphasis="BOLD"),
-            padding=0.2,
+            padding=(0.2, 1.0),
         ) as drawn:
             for row in (table.head, *table.rows):
                 drawn.row([self._shown(word) for word in row])
@@ -76,7 +77,7 @@ class _Page:
 
 
 def _widths(table: Table) -> tuple[int, ...]:
-    """Columns by their longest word list, none narrower than a tenth."""
-    longest = [max(len(row[place]) for row in (table.head, *table.rows)) for place in range(len(table.head))]
+    """Columns by their longest text, none narrower than a tenth; a sentence may wrap and takes no more than half a line's share."""
+    longest = [min(_SENTENCE, max(len(row[place]) for row in (table.head, *table.rows))) for place in range(len(table.head))]
     whole = sum(longest) or 1
     return tuple(max(10, round(100 * length / whole)) for length in longest)

@@ -251,7 +251,7 @@ def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]
         name = stage.name if stage.n_max >= 0 else f"winner at c={stage.c}"
         came = stage.name in known or (stage.kind in ("step", "baseline-between") and not climbing)
         if not came and not (stage.kind in ("production", "load") and _is_past(stage, known)):
-            only = f"only if n={stage.n_max - 1} pays" if stage.kind == "step" and stage.n_max > 1 else ""
+            only = f"only if n={stage.n_max - 1} pays" if stage.kind == "step" and stage.n_max > plan.first_n else ""
             rest.append(_planned_line(name, stage, only))
     if request.forced:
         points = [Stage(kind, n, 1, 3) for n in range(1, request.n_max + 1) for kind in (FORCED_ALL, FORCED_NONE)]

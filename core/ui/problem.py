@@ -13,7 +13,7 @@ from core.errors import BenchError, InvalidInput
 def show(error: BenchError) -> None:
     """The error as text: names from outside are never rendered as Markdown."""
     with st.container(border=True, key=f"problem-{abs(hash((error.title, error.message))) % 10**8}"):
-        st.error(error.title, icon="⚠️")
+        st.error(error.title, icon=":material/warning:")
         if isinstance(error, InvalidInput):
             for name, sentence in error.problems.items():
                 st.text(f"{name.replace('_', ' ')} {sentence}")

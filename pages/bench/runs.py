@@ -13,6 +13,6 @@ with shown():
     rows = list_runs(house)
 if not rows:
     st.info("No run yet. A sweep is started from a worksheet; a worksheet starts with a proposal.")
-    page_link("propose", "Propose a change", icon="✍️")
+    page_link("propose", "Propose a change", icon=":material/edit_note:")
     st.stop()
 run_list(house, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.services.ledger import ledger_entries
 from core.services.waiting import is_new_house
 from core.ui.components import home as part
 from core.ui.components.links import go
@@ -19,13 +20,15 @@ with shown():
             go("propose")
         if not is_new_house(house) and st.button("Open worksheets", key="home-worksheets"):
             go("worksheets")
+    entries = ledger_entries(house)
     left, right = st.columns(2)
     with left, st.container(border=True):
         st.subheader("Waiting for you", anchor=False)
+        part.stale_decisions(entries)
         part.waiting(house, person())
     with right, st.container(border=True):
         st.subheader("Last decisions", anchor=False)
-        part.last_decisions(house)
+        part.last_decisions(entries)
     with left, st.container(border=True):
         st.subheader("Boxes", anchor=False)
         part.boxes_state(house)

@@ -25,7 +25,7 @@ with right:
     st.subheader("Sweep protocol", anchor=False)
     if view is None:
         st.text("The protocol is checked against a worksheet's run; there is no worksheet yet.")
-        page_link("propose", "Propose a change", icon="✍️")
+        page_link("propose", "Propose a change", icon=":material/edit_note:")
     else:
         checklist(protocol, key="protocol")
     st.subheader("This week", anchor=False)

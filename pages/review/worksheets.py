@@ -11,7 +11,7 @@ from core.ui.problem import shown
 house = enter("Worksheets", "Every proposed change, newest first: what is measured, what is decided.")
 with shown():
     rows = list_worksheets(house)
-page_link("propose", "Propose a change", icon="✍️")
+page_link("propose", "Propose a change", icon=":material/edit_note:")
 if not rows:
     st.info("No worksheet yet. A proposal opens one.")
     st.stop()

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.agent import journal, leftovers, proc
+from core.agent import cgroup, journal, leftovers, proc
 from core.remote.agent_bundle import build
 
 ENGINE = Path(__file__).parents[1] / "fakes" / "scripted_engine.py"
@@ -160,6 +160,11 @@ class Box:
         return leftovers.is_alive(leftovers.read_agent(str(self.folder(number))))
 
     def clear_up(self) -> None:
+        self._clear_processes()
+        for number in self.numbers:
+            cgroup.remove(str(leftovers.read_agent(str(self.folder(number))).get("cgroup", "")))
+
+    def _clear_processes(self) -> None:
         for number in self.numbers:
             for item in proc.tagged(run_id_of(number)):
                 with contextlib.suppress(OSError):

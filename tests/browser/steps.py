@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from core.domain.run import short
+
 
 def settled(page: Page) -> None:
     """The page has finished its script run."""
@@ -44,10 +46,14 @@ def number(page: Page, key: str, value: int) -> None:
     settled(page)
 
 
-def propose(page: Page, url: str, model: str, *, n_max: int = 3, production_c: int = 1, repetitions: int = 3, workload: str = "") -> str:
-    """Fills the proposal and opens its worksheet; answers with the worksheet's id."""
+def propose(
+    page: Page, url: str, model: str, *, box: str = "", n_max: int = 3, production_c: int = 1, repetitions: int = 3, workload: str = ""
+) -> str:
+    """Fills the proposal and opens its worksheet; answers with the worksheet's id. `box` "": this machine, chosen as it stands."""
     go(page, f"{url}/propose")
     name_oneself(page, "Ada")
+    if box:
+        choose(page, "propose-box", box)
     choose(page, "propose-model", model)
     if workload:
         choose(page, "propose-workload", workload)
@@ -72,7 +78,9 @@ def wait_for(page: Page, holds: Callable[[], bool], limit_s: float, what: str) -
     """Waits for something that takes as long as it takes."""
     end = time.monotonic() + limit_s
     while not holds():
-        assert time.monotonic() < end, f"{what} did not come within {limit_s} s; the page says:\n{main_text(page)[:3000]}"
+        assert time.monotonic() < end, (
+            f"{what} did not come within {limit_s} s; the page says:\n{main_text(page)[:1500]}\n…\n{main_text(page)[-3000:]}"
+        )
         page.wait_for_timeout(300)
 
 
@@ -99,15 +107,65 @@ def fill(page: Page, label: str, text: str) -> None:
     settled(page)
 
 
+def run_of_worksheet(page: Page, url: str, worksheet_id: str, limit_s: float = 240) -> str:
+    """Starts the worksheet's sweep, watches it on its page, and stays on the worksheet until it has filled itself; the run's id."""
+    page.get_by_role("button", name="Run sweep").click()
+    page.get_by_role("link", name=re.compile("Open run")).click(timeout=60_000)
+    page.wait_for_url(re.compile(r"run\?run="))
+    run_id = page.url.rpartition("run=")[2]
+    wait_for(page, lambda: "● n=1" in main_text(page), limit_s, "n=1 on the page of the run")
+    go(page, f"{url}/worksheet?worksheet={worksheet_id}")
+    sees(page, f"{short(run_id)}: done", limit_s)
+    settled(page)
+    return run_id
+
+
+def type_scores(page: Page, side: str, suite: str, scores: str) -> None:
+    """Types the scores of one side into the suite's row."""
+    page.get_by_role("button", name="✎ scores").click()
+    form = page.get_by_test_id("stForm").filter(has=page.get_by_role("button", name="Save scores"))
+    form.get_by_text(side, exact=True).click()
+    for label, text in (("Suite", suite), ("Scores", scores)):
+        form.get_by_label(label, exact=True).fill(text)
+    form.get_by_role("button", name="Save scores").click()
+    sees(page, scores.partition(",")[0])
+    page.keyboard.press("Escape")
+    settled(page)
+
+
+def choose_verdict(page: Page, option: str) -> None:
+    """Picks keep or reject where it is possible; clicks again should a redraw of the page have swallowed the click."""
+    button = page.get_by_role("button", name=READ)
+    for _ in range(3):
+        page.get_by_test_id("stRadio").get_by_text(option, exact=True).click()
+        settled(page)
+        if button.is_enabled():
+            return
+    expect(button).to_be_enabled()
+
+
+def read_and_sign(page: Page, *, double: bool = False) -> str:
+    """Has the text shown, signs it (`double`: with two clicks) and answers with the text."""
+    read = page.get_by_role("button", name=READ)
+    signing = page.locator(".st-key-decision-signing")
+    for _ in range(3):
+        read.click()
+        settled(page)
+        if signing.count():
+            break
+    sees(page, "You are about to sign exactly this")
+    settled(page)
+    text = signing.get_by_test_id("stCode").inner_text()
+    sign = page.get_by_role("button", name="Sign as")
+    (sign.dblclick if double else sign.click)()
+    sees(page, "This is final")
+    return text
+
+
 def reject(page: Page, reason: str, against: str) -> None:
     """Rejects the worksheet's change; says why against the suggestion where that is asked."""
-    page.get_by_test_id("stRadio").get_by_text("reject", exact=True).click()
-    expect(page.get_by_role("button", name=READ)).to_be_enabled(timeout=60_000)
+    choose_verdict(page, "reject")
     fill(page, "Reason", reason)
     if page.get_by_label("Why against the suggestion").count():
         fill(page, "Why against the suggestion", against)
-    page.get_by_role("button", name=READ).click()
-    sees(page, "You are about to sign exactly this")
-    settled(page)
-    page.get_by_role("button", name="Sign as").click()
-    sees(page, "This is final")
+    read_and_sign(page)

@@ -168,8 +168,8 @@ def test_no_request_leaves_this_host_and_the_policy_stops_nothing_of_ours(locked
     page.on("request", lambda request: asked.add(request.url))
     page.on("console", lambda message: said.append(message.text) if "Content Security Policy" in message.text else None)
     page.goto(link(locked))
-    for entry in ENTRIES:
-        go(page, f"{locked.url}/{entry.name}?worksheet=w-0badcafe")
+    for name in ("home", "matrix", "price", "worksheet", "boxes", "audit"):  # charts, tables, forms, code
+        go(page, f"{locked.url}/{name}?worksheet=w-0badcafe")
         assert "closed until" not in main_text(page)
     assert len(asked) > 20
     foreign = {url for url in asked if not url.startswith((locked.url, f"ws://127.0.0.1:{locked.port}", "data:", "blob:"))}

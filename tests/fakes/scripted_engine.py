@@ -8,7 +8,7 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   forced_ms         [ms of a step with all accepted, with none] of an engine that is told --spec-synth-rates
   positions         share of drafts accepted so deep, told by /metrics for each position
   last_words        what a process that dies while loading prints
-  help_extra, version_rc, hang_help            what --help and --version do
+  help_extra, version, version_rc, hang_help   what --help and --version do
   die_loading, load_s, never_healthy           what loading does
   die_after         requests that are answered before the process kills itself in the middle of the next
   nonsense, http    answer 200 with text that is no stream, or this status
@@ -16,7 +16,10 @@ Behaviour is JSON in the environment variable SCRIPTED_ENGINE, every key optiona
   no_draft, draft_when_off, cached, short      what the timings say
   stall             the stream stops in the middle and never ends
   ignore_term, daemons                         ignore SIGTERM; start this many children in sessions of their own
+  zoo               one child of each kind that does not want to end: deaf, own group, daemon, daemon without environment, respawner
+  eat_mib           MiB of memory it takes with each request and keeps
   pace_s            how long a stream takes, spread over its tokens; else as fast as it can
+  waits             true: a stream really takes the decode time that its timings claim
   honest            the times told are those that passed, pace_s times (1 + slower_by_start) for each start before
   bad_slot          {"slot": 1, "accept": 0.2}: this slot accepts another share of its drafts
   load_log          lines printed while loading, as the placement is told
@@ -68,6 +71,7 @@ class Engine:
         self.starts_before = 0
         self.requests = self.drafts = self.drafted = self.accepted = 0
         self.busy: set = set()
+        self.eaten: list = []
         self.healthy_at = time.monotonic() + script.get("load_s", 0)
 
     def healthy(self) -> bool:
@@ -177,6 +181,8 @@ class Handler(BaseHTTPRequestHandler):
         if script.get("nonsense"):
             self.engine.requests += 1
             return self._send(200, "<html>hello</html>", "text/html")
+        if script.get("eat_mib"):
+            self.engine.eaten.append(b"x" * (script["eat_mib"] << 20))
         slot, touch = self.engine.take_slot(), script.get("touch", {})
         hot = touch.get("path") if self.engine.requests in touch.get("requests", ()) else None
         if hot:
@@ -198,13 +204,18 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
+        claimed = self.engine.timings(count, slot) if script.get("waits") else None
+        began = time.monotonic()
         for number in range(count):
+            if claimed:
+                due = began + claimed["predicted_ms"] / 1000.0 * number / max(1, count - 1)
+                time.sleep(max(0.0, due - time.monotonic()))
             time.sleep(pace / count)
             came.append(time.monotonic())
             if script.get("stall") and number == count // 2:
                 time.sleep(3600)
             self._event({"choices": [{"delta": {"content": "abc"[number % 3]}, "finish_reason": None}]})
-        timings = self.engine.timings(count, slot)
+        timings = claimed or self.engine.timings(count, slot)
         if script.get("honest"):
             timings["predicted_ms"] = 1000.0 * (came[-1] - came[0])
         if timings.get("draft_n"):
@@ -257,7 +268,7 @@ def parse() -> argparse.Namespace:
 def short_answers(script: dict) -> None:
     """--help and --version, as the script has them."""
     if "--version" in sys.argv:
-        sys.stderr.write("noise before\nversion: 1234 (scripted)\n")
+        sys.stderr.write(f"noise before\nversion: {script.get('version', '1234 (scripted)')}\n")
         sys.exit(script.get("version_rc", 0))
     if "--help" in sys.argv:
         time.sleep(3600 if script.get("hang_help") else 0)
@@ -283,6 +294,30 @@ def start_daemons(count: int) -> list:
     return started
 
 
+_SAY = "f = open(sys.argv[1], 'a'); f.write('%d\\n' % os.getpid()); f.close()\n"
+_ZOO = {
+    "deaf": "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + _SAY + "time.sleep(600)\n",
+    "own group": "os.setpgid(0, 0)\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + _SAY + "time.sleep(600)\n",
+    "daemon": "if os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n" + _SAY + "time.sleep(600)\n",
+    "respawner": "os.setsid()\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+    + _SAY
+    + "while True:\n    if os.fork() == 0:\n        os.setsid()\n        "
+    + _SAY.replace("\n", "\n        ", 1).strip()
+    + "\n        time.sleep(600)\n    time.sleep(0.05)\n",
+}
+
+
+def start_zoo(register: str) -> None:
+    """Children that hide; each writes its number into `register`. They inherit the lock's descriptor as a real engine's would."""
+    kinds = [(name, dict(os.environ)) for name in _ZOO] + [("daemon", {})]
+    for name, environment in kinds:
+        code = "import os, signal, sys, time\n" + _ZOO[name]
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", code, register], env=environment, close_fds=False)
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and not (os.path.exists(register) and len(open(register).readlines()) >= len(kinds)):
+        time.sleep(0.02)
+
+
 def main() -> None:
     script = json.loads(os.environ.get("SCRIPTED_ENGINE", "{}"))
     short_answers(script)
@@ -293,6 +328,8 @@ def main() -> None:
     if engine.script.get("ignore_term"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     daemons = start_daemons(engine.script.get("daemons", 0))
+    if engine.script.get("zoo"):
+        start_zoo(engine.script["zoo"])
     if script.get("facts"):
         facts = {"pid": os.getpid(), "argv": sys.argv, "port": given.port, "key": engine.key, "daemons": daemons}
         with open(script["facts"], "a+", encoding="utf-8") as stream:

@@ -40,3 +40,16 @@ def test_nothing_foreign_is_rendered_as_html(path: Path) -> None:
     text = path.read_text("utf-8")
     for door in ("unsafe_allow_html", "unsafe_allow_javascript", "st.html(", "components.v1", "st.iframe("):
         assert door not in text
+
+
+@pytest.mark.parametrize("path", DRAWN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_icons_come_from_the_font_that_travels_with_the_pages(path: Path) -> None:
+    """An emoji is an empty box on a machine without a font for it."""
+    icons = [
+        word.value.value
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call)
+        for word in call.keywords
+        if word.arg in ("icon", "page_icon") and isinstance(word.value, ast.Constant) and word.value.value
+    ]
+    assert [icon for icon in icons if not icon.startswith(":material/")] == []

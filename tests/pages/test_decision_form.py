@@ -7,6 +7,7 @@ import pytest
 from core.services.decisions import chain_problem, decide
 from core.services.house import House
 from core.services.worksheets import propose, type_suite
+from core.ui.state import PERSON
 from tests.fakes.measured_run import write_run
 from tests.pages.conftest import OpenPage, words
 
@@ -179,3 +180,10 @@ def test_words_for_one_worksheet_do_not_stand_in_another(open_page: OpenPage, ho
     at.query_params["worksheet"] = other
     at.run()
     assert at.text_area(key="decision-reason").value == ""
+
+
+def test_a_name_given_while_the_worksheet_is_open_becomes_the_owner(open_page: OpenPage, house: House, priced: str) -> None:
+    at = open_page("worksheet", worksheet=priced)
+    assert at.text_input(key="decision-owner").value == ""
+    at.text_input(key=PERSON).set_value("Ada").run()
+    assert at.text_input(key="decision-owner").value == "Ada" and "all gates pass" in words(at)

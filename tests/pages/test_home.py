@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from core.errors import BoxUnreachable
+from core.services.decisions import decide
 from core.services.house import House
 from core.services.waiting import waiting_for
 from core.services.worksheets import propose, type_suite, type_text
@@ -80,3 +81,17 @@ def test_a_priced_worksheet_waits_for_a_signature(open_page: OpenPage, house: Ho
 def test_a_finished_run_says_how_many_cells_lost(open_page: OpenPage, house: House) -> None:
     write_run(house, title="Sweep", created_at=house.clock.now())
     assert "3 cells, 1 losing" in words(open_page("home"))
+
+
+def test_a_decision_that_went_stale_waits_with_its_badge(open_page: OpenPage, house: House) -> None:
+    sheet = proposal(house, "Old **engine**")
+    model, workload = house.made_models[0], sorted(house.workloads)[0]
+    write_run(house, worksheet_id=sheet, model=model, workload_id=workload)
+    decide(house, {"worksheet_id": sheet, "verdict": "reject", "owner": "Ada", "reason": "no", "against_why": "x"})
+    assert "STALE" not in words(open_page("home"))
+    later = house.clock.now() + timedelta(minutes=1)
+    write_run(house, created_at=later, model=model, workload_id=workload, recipe={"engine_build": 11549})
+    at = open_page("home")
+    assert not at.exception and "◷ STALE" in words(at)
+    assert "◷ Entry 1 “Old **engine**” went stale: re-check it" in labels(at).replace("\\", "")
+    assert "engine build: b10473 (abc1234) → b11549 (abc1234)" in words(at)

@@ -8,7 +8,7 @@ import pytest
 
 from core.services.decisions import decide
 from core.services.house import House
-from core.services.worksheets import propose
+from core.services.worksheets import propose, type_suite, type_text
 from core.store.decisions import DuckDecisions
 from tests.fakes.measured_run import write_run
 from tests.pages.conftest import OpenPage, words
@@ -123,3 +123,17 @@ def test_a_changed_entry_is_named(open_page: OpenPage, house: House, two, monkey
 
     monkeypatch.setattr(DuckDecisions, "all", changed)
     assert "The chain is broken at entry 1" in words(open_page("ledger"))
+
+
+def test_what_people_typed_stands_in_the_frozen_evidence_with_name_and_time(open_page: OpenPage, house: House) -> None:
+    sheet = propose(house, {**ASKED, "title": "typed"}, who="Ada")
+    for side in ("baseline", "candidate"):
+        type_suite(house, sheet, side, {"suite": "tools", "scores": [50, 51]}, by="Bo")
+    type_text(house, sheet, "fit", "candidate", "12 GiB free", by="Cy")
+    decide(house, {"worksheet_id": sheet, "verdict": "reject", "owner": "Ada", "reason": "no"})
+    at = open_page("decision", entry="1")
+    assert not at.exception
+    assert "tools: 50, 51" in words(at) and "12 GiB free" in words(at)
+    day = datetime.now(UTC).strftime("%Y-%m-%d")
+    for name in ("Bo", "Cy"):
+        assert f"typed in by {name}, {day}" in words(at)

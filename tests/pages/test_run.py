@@ -119,3 +119,16 @@ def test_a_title_of_markup_stays_text(open_page: OpenPage, house: House) -> None
     (head,) = at.subheader[:1]
     assert head.value.endswith(literal("<img src=x onerror=alert(1)> **b**"))
     assert "\\<img" in head.value and "\\*\\*b" in head.value
+
+
+def test_a_run_that_is_over_can_be_repeated_once_a_click(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house, rates={0: [22.0, 22.2, 22.4], 1: [26.1, 26.3, 26.5]}, state="done")
+    at = open_page("run", run=run_id)
+    assert not [button for button in at.button if button.key == "resume-run"], "a run that is done has nothing to resume"
+    at.button(key="repeat-run").click().run()
+    assert "name" in words(at) and len(house.store.runs.find()) == 1, "without a name nothing starts"
+    at = open_page("run", run=run_id, person="Bo")
+    at.button(key="repeat-run").click().run()
+    (again,) = [run for run in house.store.runs.find() if run["run_id"] != run_id]
+    assert (again["request"]["attempt"], again["request"]["repeat_of"], again["requested_by"]) == (2, run_id, "Bo")
+    assert not at.exception

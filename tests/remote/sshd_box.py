@@ -26,6 +26,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
@@ -120,6 +121,50 @@ class SshdBox:
         """Brings the link back."""
         do("ip", "-n", self.netns, "link", "set", self._far, "up")
         do("ip", "neigh", "flush", "dev", self._near)
+
+    def inside(self, *argv: str) -> None:
+        """Runs a command as root in the box's network, for example a packet filter's."""
+        do("ip", "netns", "exec", self.netns, *argv)
+
+    def move(self) -> None:
+        """The box gets another address; connections to the old one go nowhere."""
+        here, self.ip = free_pair()
+        for words in (("-n", self.netns, "addr", "flush", "dev", self._far), ("addr", "flush", "dev", self._near)):
+            do("ip", *words)
+        do("ip", "addr", "add", f"{here}/30", "dev", self._near)
+        self.inside("ip", "addr", "add", f"{self.ip}/30", "dev", self._far)
+
+    @contextlib.contextmanager
+    def filtered(self, *rule: str) -> Iterator[None]:
+        """A packet filter's rule inside the box while it is entered, for example ("INPUT", "-j", "DROP")."""
+        self.inside("iptables", "-w", "-I", *rule)
+        try:
+            yield
+        finally:
+            self.inside("iptables", "-w", "-D", *rule)
+
+    @contextlib.contextmanager
+    def resetting(self) -> Iterator[None]:
+        """Every packet that arrives for sshd is answered with a reset."""
+        with self.filtered("INPUT", "-p", "tcp", "--dport", str(self.port), "-j", "REJECT", "--reject-with", "tcp-reset"):
+            yield
+
+    @contextlib.contextmanager
+    def losing(self, share: float) -> Iterator[None]:
+        """This share of the packets gets lost, in both directions."""
+        lost = ("-m", "statistic", "--mode", "random", "--probability", str(share), "-j", "DROP")
+        with self.filtered("INPUT", *lost), self.filtered("OUTPUT", *lost):
+            yield
+
+    @contextlib.contextmanager
+    def slow(self, rate: str) -> Iterator[None]:
+        """What the box sends goes at this rate, for example "64kbit"."""
+        words = ("rate", rate, "burst", "8kb", "latency", "2s")
+        self.inside("tc", "qdisc", "add", "dev", self._far, "root", "tbf", *words)
+        try:
+            yield
+        finally:
+            self.inside("tc", "qdisc", "del", "dev", self._far, "root")
 
     def new_host_key(self) -> None:
         """sshd shows another host key from now on; connections that are open stay."""
@@ -229,7 +274,7 @@ class SshdBox:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         config = self._private / "sshd_config"
         config.write_text(
-            f"ListenAddress {self.ip}\nPort {self.port}\nHostKey {self._private}/host\nPidFile none\n"
+            f"ListenAddress 0.0.0.0\nPort {self.port}\nHostKey {self._private}/host\nPidFile none\n"
             f"AuthorizedKeysFile {self._authorized}\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
             f"KbdInteractiveAuthentication no\nUseDNS no\nAllowUsers {self.user}\nSubsystem sftp internal-sftp\n{self._extra}\n"
         )

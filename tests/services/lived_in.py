@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain.decision import chained
+from core.domain.chain import chained
 from core.domain.recipe import canonical
 from core.domain.run import new_run_id
 from core.services import runs, worksheets
@@ -38,15 +38,16 @@ def live_in(house, box) -> str:
     worksheets.type_text(house, worksheet_id, "fit", "candidate", "fits, says “Ada”", by="Ada")
     import_files(house, [("bench.md", TABLE)], who="Ada")
     house.store.cells.exclude({"run_id": run_id, "seq": 8, "reason": "fan", "who": "Ada", "noted_at": house.clock.now()})
+    at = house.clock.now()
     body = {
         "worksheet_id": worksheet_id,
         "verdict": "reject",
         "action": "a",
         "owner": "Ada",
         "reason": "r",
-        "at": house.clock.now().isoformat(),
+        "at": at.isoformat(),
     }
     entry = chained(1, "", {**body, "evidence": {"share": 0.1 + 0.2}})
     house.archive.append_decision(canonical(entry))
-    house.store.decisions.append({**entry, "noted_at": house.clock.now()})
+    house.store.decisions.append({**entry, "noted_at": at})
     return run_id

@@ -290,3 +290,31 @@ def test_events_longer_than_any_line_are_refused():
 
     with pytest.raises(OutputNotUnderstood):
         read_page(b"x" * (MAX_LINE + 1), last_seq=0, last_sha="")
+
+
+@pytest.mark.parametrize("rebooted, title", [(True, "The box restarted"), (False, "The agent is gone")])
+def test_b01_an_interrupted_run_is_told_from_a_killed_one(house, box, start, monkeypatch, rebooted, title):
+    monkeypatch.setattr(follow, "STILL_S", 0.0)
+    run_id = start()
+    follow.follow_once(house, run_id)
+    lines = EventLines(run_id)
+    lines.begin()
+    box.append_events(run_id, lines.take())
+    follow.follow_once(house, run_id)
+    box.lose_agent(run_id)
+    real = box.state
+    box.state = lambda asked: {**real(asked), "rebooted": rebooted}
+
+    def closes(asked, who):
+        lines.end("cancelled", text="Stopped by the app.")
+        box.append_events(asked, lines.take())
+        return {"answer": "reaped", "left": []}
+
+    box.cancel = closes
+    follow.follow_once(house, run_id)
+    run = runs.get_run(house, run_id)
+    assert (run["state"], run["problem"]["title"]) == ("lost", title) and "run again by itself" in run["note"]
+    assert box.starts == [run_id]
+    stored = house.store.runs.events(run_id)
+    assert stored[-1]["kind"] == "run_finished", "what the box wrote when it cleared up is held here too"
+    assert stored[-1]["seq"] == box._files[(run_id, "events.jsonl")].count(b"\n")

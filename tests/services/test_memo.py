@@ -49,6 +49,7 @@ def test_the_pdf_is_one_page_and_says_what_the_entry_holds(house, kept):
         "Decision memo: KEEP, entry 1", "owner Ada", "22.0–22.4 (6)", "1.18× ▲", "0.97× ▼", "n=1 at c=4", "50.0–52.0 (3)", "1.24× ▲",
         "speculative step D + V", "71.6 ms", "no drift", "same everything except the change", "No other speculation method was tried.",
         kept["sha"], kept["evidence_sha256"], kept["details"]["signed_sha256"], "<script>alert",
+        "Taken under: engine build b10473 (abc1234); model artifact abababababab…;",
     ):  # fmt: skip
         assert said in text, said
     assert "\ufffd" in text, "what the font lacks is marked, not dropped"

@@ -210,7 +210,7 @@ def test_a07_no_backup_is_said_when_its_place_cannot_be_written(house, lived, tm
 
 def test_doctor_is_content_with_a_sound_house_and_names_what_is_wrong(house, lived, box, settings):
     sound = doctor(house, ask_boxes=True)
-    assert sound["ok"] and {fact["about"] for fact in sound["facts"]} == {"host", "store", "ledgers", "boxes"}
+    assert sound["ok"] and {fact["about"] for fact in sound["facts"]} == {"host", "store", "ledgers", "decisions", "boxes"}
     box.probe_answer |= {"busy": {"run_id": "ff" * 16, "pid": None}, "wall": 1.0}
     path = ledger(settings, lived)
     lines = path.read_bytes().splitlines(keepends=True)

@@ -58,7 +58,7 @@ def _edit(house: House, box: Box) -> None:
             edit_box(house, own, values)
             done = True
     if done:
-        st.toast("The box is registered anew. Check it again.", icon="🖥️")
+        st.toast("The box is registered anew. Check it again.", icon=":material/dns:")
         st.rerun()
 
 
@@ -81,7 +81,7 @@ def _pin(house: House, box: Box) -> None:
     if fingerprint == box.fingerprint:
         st.success("The box shows the pinned key.")
         return
-    st.warning("The box shows another key. If nobody changed it, somebody may stand between: do not pin it.", icon="⚠️")
+    st.warning("The box shows another key. If nobody changed it, somebody may stand between: do not pin it.", icon=":material/warning:")
     st.text(f"pinned: {box.fingerprint}\nshown:  {fingerprint}")
     is_same = st.checkbox("The shown fingerprint is the one the box's admin gave me", key=f"new-key-same-{own}")
     done = False

@@ -58,7 +58,7 @@ def _stands(row: dict[str, Any]) -> str:
 
 def start_check(house: House, box_id: str) -> None:
     """Sends the errand; the answer is kept as a check."""
-    services().jobs.start(f"check-{box_id}", lambda: check_box(house, box_id))
+    services().jobs.start(f"check-{box_id}", lambda: check_box(house, box_id, by_hand=True))
 
 
 def _check(house: House, box: Box, check: dict[str, Any] | None) -> None:
@@ -85,8 +85,16 @@ def _facts(report: dict[str, Any], made: tuple[str, ...]) -> list[tuple[str, str
     facts += [("model", _model(model, made)) for model in report["models"]] or [
         ("model", "none found: check the path or folder of the models")
     ]
+    if report.get("survives_logout") is not None:
+        facts.append(("logout", _LOGOUT[report["survives_logout"]]))
     facts += _link(report.get("link"))
     return [*facts, ("GPU", _gpu(report["gpus"])), ("disk", f"{_mib(report['disk_free_mib'])} free")]
+
+
+_LOGOUT = {
+    True: "what a session started goes on after it",
+    False: "✕ the box ends everything at logout, so every run would be lost: `loginctl enable-linger` there, or KillUserProcesses=no",
+}
 
 
 def _link(link: dict[str, Any] | None) -> list[tuple[str, str]]:

@@ -90,7 +90,7 @@ def _confirm(house: House, job: str) -> None:
     if added:
         services().jobs.forget(job)
         start_check(house, added.box_id)
-        st.toast("The box is added and is being checked.", icon="🖥️")
+        st.toast("The box is added and is being checked.", icon=":material/dns:")
         st.rerun()
 
 

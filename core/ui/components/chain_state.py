@@ -12,7 +12,7 @@ def chain_state(found: dict[str, Any]) -> None:
     count = found["entries"]
     if not found["ok"]:
         where = f" at entry {found['first_bad']}" if found["first_bad"] else ""
-        st.error(f"The chain is broken{where}.", icon="⛓️")
+        st.error(f"The chain is broken{where}.", icon=":material/link_off:")
         st.text(
             f"{found['why']}. The entries below are shown as they are stored now; decisions.jsonl and the snapshots beside it are kept."
         )

@@ -48,7 +48,7 @@ def decision_form(house: House, view: dict[str, Any]) -> None:
 def _forget_other(worksheet_id: str) -> None:
     """Words typed for one worksheet do not stand in the form of another."""
     if st.session_state.get(_OF) != worksheet_id:
-        for key in [key for key in st.session_state if str(key).startswith("decision-") and key != _OWNER]:
+        for key in [key for key in st.session_state if str(key).startswith("decision-") and not str(key).startswith(_OWNER)]:
             del st.session_state[key]
         st.session_state[_OF] = worksheet_id
 

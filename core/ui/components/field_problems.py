@@ -17,7 +17,7 @@ def show_problems(error: BenchError, labels: Mapping[str, str]) -> None:
         show(error)
         return
     with st.container(border=True):
-        st.error(error.title, icon="⚠️")
+        st.error(error.title, icon=":material/warning:")
         for field, sentence in error.problems.items():
             st.text(_line(field, sentence, labels))
         st.text(error.hint)

@@ -15,7 +15,7 @@ def field_sheet(house: House, view: dict[str, Any]) -> None:
     """Closed until somebody asks; the download is one HTML page without scripts."""
     questions = field_questions(view)
     answered = sum(not one["is_open"] for one in questions)
-    with st.expander(f"Field worksheet: {answered} of {len(questions)} questions answered", key="field-sheet", icon="🖨️"):
+    with st.expander(f"Field worksheet: {answered} of {len(questions)} questions answered", key="field-sheet", icon=":material/print:"):
         for number, one in enumerate(questions, 1):
             st.markdown(f"**{number}. {one['question']}**")
             for line in one["answers"]:

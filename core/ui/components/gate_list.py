@@ -42,7 +42,10 @@ def suggestion(view: dict[str, Any]) -> None:
         still = open_gates(view["gates"])
         st.caption(f"{len(still)} gate{'s' if len(still) > 1 else ''} open" if still else "all gates pass")
     if view["flips"]:
-        st.warning("At production concurrency the verdict differs from the one at a single stream. The production row decides.", icon="🔀")
+        st.warning(
+            "At production concurrency the verdict differs from the one at a single stream. The production row decides.",
+            icon=":material/call_split:",
+        )
 
 
 def _priced(price: Price) -> str:

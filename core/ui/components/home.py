@@ -8,14 +8,15 @@ import streamlit as st
 
 from core.domain.run import QUEUED, short
 from core.services.boxes import list_boxes
-from core.services.decisions import list_decisions
 from core.services.house import House
+from core.services.ledger import Entry
 from core.services.matrix import fitting, rows_of
 from core.services.matrix_heads import all_heads
 from core.services.waiting import waiting_for
-from core.ui.components.figures import ago, literal, when
+from core.ui.components.figures import STALE, ago, literal, when
 from core.ui.components.grid import best_words, row_title
-from core.ui.components.links import page_link, receipt_link, run_link, worksheet_link
+from core.ui.components.ledger_entry import stale_words
+from core.ui.components.links import decision_link, page_link, receipt_link, run_link, worksheet_link
 
 LOOK_EVERY_S = 5.0
 DECISIONS_SHOWN, ROWS_SHOWN, ITEMS_SHOWN = 5, 6, 12
@@ -85,12 +86,25 @@ def _missing_line(item: dict[str, Any]) -> None:
 _SHOWN = {"box": _silent, "run": _run_line, "sign": _sign_line, "missing": _missing_line}
 
 
-def last_decisions(house: House) -> None:
-    """The newest entries of the ledger."""
-    entries = list_decisions(house)[:DECISIONS_SHOWN]
-    for entry in entries:
+def stale_decisions(entries: list[Entry]) -> None:
+    """Decisions in force that newer runs, or their age, have put in doubt; everybody's, since everybody runs by them."""
+    stale = [entry for entry in entries if entry["stale"]]
+    for entry in stale[:ITEMS_SHOWN]:
         with st.container(gap="xxsmall"):
-            worksheet_link(entry["worksheet_id"], f"{entry['verdict'].upper()} · {entry['evidence'].get('title', entry['worksheet_id'])}")
+            decision_link(entry["number"], f"{STALE} Entry {entry['number']} “{entry['evidence']['title']}” went stale: re-check it")
+            st.text("; ".join(stale_words(one) for one in entry["stale"]))
+    if len(stale) > ITEMS_SHOWN:
+        page_link("ledger", f"All {len(stale)} stale decisions")
+
+
+def last_decisions(entries: list[Entry]) -> None:
+    """The newest entries of the ledger, a stale one with its badge."""
+    for entry in entries[:DECISIONS_SHOWN]:
+        with st.container(gap="xxsmall"):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                decision_link(entry["number"], f"{entry['verdict'].upper()} · {entry['evidence'].get('title', entry['worksheet_id'])}")
+                if entry["stale"]:
+                    st.badge(f"{STALE} STALE", color="yellow")
             st.text(f"{entry['owner']}, {when(entry['noted_at'])}{': ' + entry['reason'] if entry['reason'] else ''}")
     if entries:
         page_link("ledger", "The whole ledger")

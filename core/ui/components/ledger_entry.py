@@ -53,9 +53,14 @@ def stale_list(changed: list[dict[str, Any]]) -> None:
     """What differs now from what the decision was taken under, each with the run that showed it."""
     for one in changed:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.text(f"{STALE} {one['what']}: {one['now']}" if one["was"] is None else f"{STALE} {one['what']}: {one['was']} → {one['now']}")
+            st.text(f"{STALE} {stale_words(one)}")
             if one["run_id"]:
                 run_link(one["run_id"], "the run that showed it ↗")
+
+
+def stale_words(one: dict[str, Any]) -> str:
+    """“engine build: b10473 → b11549”; of an age only what it is now."""
+    return f"{one['what']}: {one['now']}" if one["was"] is None else f"{one['what']}: {one['was']} → {one['now']}"
 
 
 def delta_table(deltas: list[Delta], *, key: str) -> None:

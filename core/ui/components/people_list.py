@@ -26,8 +26,7 @@ _MAY = {
 
 def people_list(house: House, people: list[dict[str, Any]]) -> None:
     """Everybody who signed in or was given a role."""
-    for role, words in _MAY.items():
-        st.caption(f"{role}: {words}")
+    st.text("\n".join(f"{role}: {words}" for role, words in _MAY.items()))
     if not has_sign_in():
         st.info("Sign-in is not set up: whoever holds the link printed at start is admin, and this list is not asked. See docs/doors.md.")
     if not people:
@@ -41,10 +40,8 @@ def _card(house: House, row: dict[str, Any]) -> None:
     with st.container(border=True, key=f"person-{mark}"):
         words, role, disabled, button = st.columns([5, 2, 1.4, 1], vertical_alignment="bottom")
         with words:
-            st.text(row["name"])
-            st.caption("disabled" if row["is_disabled"] else row["role"])
-            st.text(row["key"])
-            st.caption(f"since {when(row['noted_at'])}")
+            st.text(f"{row['name']}\n{row['key']}")
+            st.caption(f"{'disabled' if row['is_disabled'] else row['role']} since {when(row['noted_at'])}")
         new_role = role.selectbox(LABELS["role"], LADDER, index=LADDER.index(row["role"]), key=f"role-{mark}")
         is_disabled = disabled.checkbox(LABELS["is_disabled"], value=row["is_disabled"], key=f"disabled-{mark}")
         done = False

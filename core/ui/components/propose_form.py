@@ -87,7 +87,7 @@ def _model(house: House, box: Box) -> str | None:
     names = model_names(house, box)
     if not names:
         st.info("No model is known on this box yet. Check the box: it then lists what it has.")
-        page_link("boxes", "Boxes", icon="🖥️")
+        page_link("boxes", "Boxes", icon=":material/dns:")
         return None
     return st.selectbox(LABELS["model"], names, key="propose-model")
 

@@ -30,7 +30,10 @@ def start_from(house: House) -> dict[str, Any]:
     """
     earlier = _earlier(house)
     if earlier:
-        st.info(f"Cloned from “{literal(earlier['title'])}”: the plan is taken over, its figures are not. Change what differs.", icon="📋")
+        st.info(
+            f"Cloned from “{literal(earlier['title'])}”: the plan is taken over, its figures are not. Change what differs.",
+            icon=":material/content_copy:",
+        )
     change = st.segmented_control(
         "The change under test", list(TEMPLATES), format_func=lambda one: template(one).label, key="propose-change",
         default=earlier["body"].get("change", "mtp") if earlier else "mtp", required=True,

@@ -57,7 +57,7 @@ def headline(view: View, ledger: Ledger | None) -> None:
     else:
         st.text(_why_no_price(view))
     for fault in cell["faults"]:
-        st.warning(literal(f"Invalid: {fault}. Source: {cell['source']}. It is left out of every figure."), icon="⚠️")
+        st.warning(literal(f"Invalid: {fault}. Source: {cell['source']}. It is left out of every figure."), icon=":material/warning:")
 
 
 def _is_baseline(view: View) -> bool:

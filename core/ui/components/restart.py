@@ -25,4 +25,7 @@ def restart_notice(name: str) -> None:
         st.session_state[RESTARTED] = bool(name)
     st.caption(f"server start {START_ID}")
     if st.session_state.get(RESTARTED):
-        st.info("The server was started anew; this page was drawn again. What was stored is kept, unsaved input may be gone.", icon="🔄")
+        st.info(
+            "The server was started anew; this page was drawn again. What was stored is kept, unsaved input may be gone.",
+            icon=":material/refresh:",
+        )

@@ -9,11 +9,13 @@ import streamlit as st
 
 from core.domain.run import FINAL, short
 from core.errors import BenchError
+from core.services.again import again_words
 from core.services.house import House
 from core.services.runs import show_run, stop_run
 from core.ui.components.figures import literal
 from core.ui.components.links import worksheet_link
 from core.ui.components.person import person
+from core.ui.components.run_again import run_again
 from core.ui.components.run_result import run_result
 from core.ui.components.run_words import box_words, left_words, now_words, state_badge
 from core.ui.components.stage_list import stage_list
@@ -40,6 +42,7 @@ def _panel(house: House, run_id: str, was_over: bool) -> None:
     stage_list(view)
     _chart(view["repetitions"])
     if is_over:
+        run_again(house, view["run"])
         run_result(house, view)
     else:
         _log_tail(view)
@@ -52,6 +55,8 @@ def _headline(house: House, view: dict[str, Any], is_over: bool) -> None:
     with words, st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run["state"])
         st.text(" · ".join(part for part in (now_words(view), left_words(view)) if part))
+        if again_words(run["request"]):
+            st.caption(again_words(run["request"]))
         if not is_over:
             st.caption(box_words(run))
     if not is_over:

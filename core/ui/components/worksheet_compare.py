@@ -24,9 +24,14 @@ def compared(house: House, view: dict[str, Any]) -> None:
     """What differs beside the change stands open; the choices are closed until somebody asks."""
     stray = [one for one in view["differences"] if not one["is_change"]]
     if view["evidence"].baseline_run_id:
-        st.warning("Baseline and candidate come from two runs. A speed-up is taken within one: choose both from the same run.", icon="⚠️")
+        st.warning(
+            "Baseline and candidate come from two runs. A speed-up is taken within one: choose both from the same run.",
+            icon=":material/warning:",
+        )
     if stray:
-        st.warning("The two sides differ in more than the change under test: " + ", ".join(one["key"] for one in stray), icon="⚠️")
+        st.warning(
+            "The two sides differ in more than the change under test: " + ", ".join(one["key"] for one in stray), icon=":material/warning:"
+        )
     with st.expander("Recipes compared, and what is asked", key="compare", expanded=bool(stray)):
         if not view["decisions"]:
             _choices(house, view)

@@ -29,13 +29,13 @@ def worksheet_head(house: House, view: dict[str, Any]) -> None:
     if asked.get("reference"):
         st.text(f"{asked['model']} · published row {asked['reference']} · {asked['source']}")
         st.info("Transcribed figures: there is nothing to run here. Propose the change on a box of yours to measure it.")
-        page_link("propose", "Propose a change", icon="✍️")
+        page_link("propose", "Propose a change", icon=":material/edit_note:")
         return
     st.text(
         f"{template(asked.get('change')).label}: {asked['model']} · {asked['engine_id']} on {box} · {asked['workload_id']}"
         f" · n_max up to {asked['n_max']} · {asked['repetitions']} repetitions · production concurrency {asked['production_c']}"
     )
     with st.container(horizontal=True):
-        page_link("propose", "Clone this worksheet", icon="📋", **{FROM: row["worksheet_id"]})
+        page_link("propose", "Clone this worksheet", icon=":material/content_copy:", **{FROM: row["worksheet_id"]})
         if asked.get("cloned_from"):
             worksheet_link(asked["cloned_from"], "cloned from an earlier one ↗")

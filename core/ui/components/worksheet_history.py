@@ -19,7 +19,7 @@ SHOWN = 100
 def history_view(house: House, view: dict[str, Any]) -> None:
     """Every revision, those set aside included."""
     lines = worksheet_history(house, view["worksheet"]["worksheet_id"])
-    with st.expander(f"History ({len(lines)})", key="history", icon="🕘"):
+    with st.expander(f"History ({len(lines)})", key="history", icon=":material/history:"):
         if not lines:
             st.text("Nothing was typed in yet. What runs measure has its own history: each value links to its run.")
         for line in lines[:SHOWN]:
@@ -34,7 +34,7 @@ def comments_view(house: House, view: dict[str, Any]) -> None:
     """Comments and the field for the next one."""
     worksheet_id = view["worksheet"]["worksheet_id"]
     comments = comments_of(house, worksheet_id)
-    with st.expander(f"Comments ({len(comments)})", key="comments", icon="💬"):
+    with st.expander(f"Comments ({len(comments)})", key="comments", icon=":material/comment:"):
         for one in comments:
             st.caption(f"{literal(one['written_by'])}, {when(one['noted_at'])}")
             st.text(one["text"])

@@ -27,7 +27,7 @@ def merge_views(house: House, view: dict[str, Any]) -> None:
 def _one(house: House, worksheet_id: str, waits: dict[str, Any]) -> None:
     mine, theirs, base = waits["mine"], waits["theirs"], waits["base"]
     place = place_words(mine["field"], mine["side"])
-    st.warning(f"Two people changed “{literal(place)}”. Both texts are kept; choose what shall stand.", icon="🔀")
+    st.warning(f"Two people changed “{literal(place)}”. Both texts are kept; choose what shall stand.", icon=":material/call_split:")
     for column, (head, entry) in zip(st.columns(3), (("theirs", theirs), ("mine", mine), ("before", base)), strict=True):
         with column:
             st.caption(f"{head}: {literal(entry['typed_by'])}, {when(entry['noted_at'])}" if entry else f"{head}: nothing was there")

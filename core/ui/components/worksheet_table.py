@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import streamlit as st
@@ -70,8 +71,12 @@ def _value(field: str, value: dict[str, Any], asked: dict[str, Any] | None) -> N
     elif value["run_id"]:
         run_link(value["run_id"], f"run {short(value['run_id'])} ↗")
     elif value["typed_by"] and field not in ("decision", "owner"):
-        at = f", {when(value['typed_at'])}" if value.get("typed_at") else ""
-        st.caption(f"typed in by {literal(value['typed_by'])}{at}")
+        st.caption(f"typed in by {literal(value['typed_by'])}{_at(value.get('typed_at'))}")
+
+
+def _at(moment: datetime | str | None) -> str:
+    """“, 2026-11-29 18:33 UTC”; frozen evidence holds its moments as text."""
+    return f", {when(datetime.fromisoformat(moment) if isinstance(moment, str) else moment)}" if moment else ""
 
 
 def filled_by(field: str, asked: dict[str, Any]) -> str:

@@ -1,0 +1,43 @@
+"""Counts the rows of the fault table that a run of the tests has shown, and fails where one could not be shown for want of means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests import means
+
+_passed: set[str] = set()
+_unavailable: dict[str, str] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    name = report.nodeid.partition("[")[0]
+    if report.passed and report.when == "call":
+        _passed.add(name)
+    elif report.skipped and isinstance(report.longrepr, tuple) and means.UNAVAILABLE in report.longrepr[2]:
+        _unavailable[name] = report.longrepr[2].rpartition(means.UNAVAILABLE)[2]
+
+
+def _counted() -> tuple[list[str], dict[str, str], int]:
+    """Rows that were shown, rows that could not be (with what is missing), number of rows that a test stands for."""
+    table = {row: entry["tests"] + entry.get("soak", []) for row, entry in means.rows().items() if entry["tests"]}
+    shown = [row for row, tests in table.items() if _passed & set(tests)]
+    lacking = {row: _unavailable[test] for row, tests in table.items() for test in tests if test in _unavailable}
+    return shown, lacking, len(table)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _counted()[1] and means.must_be_whole() and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    shown, lacking, every = _counted()
+    if not shown and not lacking:
+        return
+    terminalreporter.write_line(f"fault table: {len(shown)} of {every} rows shown, {len(lacking)} unavailable on this machine")
+    for row, what in lacking.items():
+        word = "FAILED, it has to be shown here" if means.must_be_whole() else "unavailable"
+        terminalreporter.write_line(f"  {row}: {word}: {what}")
