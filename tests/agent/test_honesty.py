@@ -1,4 +1,4 @@
-"""The bench does not spoil what it measures: one real sweep on each made model, judged by the agent's own account of its clock and its cost."""
+"""The bench does not spoil what it measures: a real sweep on each made model, judged by the agent's own account of clock and cost."""
 
 from __future__ import annotations
 
