@@ -44,6 +44,8 @@ def spill_figure(by_share: list[Point], by_layers: list[Point], *, dark: bool) -
             "zeroline": False,
             "fixedrange": True,
             "anchor": f"y{number}",
+            "range": [-0.02, 1.02] if title == _SHARE else None,  # a share is 0 to 1, also where all points lie at 0
+            "rangemode": "tozero",
         }
         half = _HALVES[place] if len(panels) > 1 else [0, 1]
         level = {"title": {"text": "speed-up ×"}, "zeroline": False, "fixedrange": True}

@@ -9,6 +9,7 @@ import json
 import time
 from typing import Any
 
+from core.domain.arms import cancelled
 from core.domain.box import THIS_MACHINE
 from core.domain.event_lines import Page, read_page
 from core.domain.run import CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, QUEUED, RUNNING, SweepRequest
@@ -25,6 +26,8 @@ from core.services.specs import spec_of
 LOG_LIMIT = 64 << 20
 TAIL = 4096
 STILL_S = 4.0  # a heartbeat comes each second; after this long without one the box is asked
+_CLEARING = "the app"  # who asks a box to clear up after a dead agent
+_AGAIN = "Resume or repeat it on its page when the box is ready."
 _KEPT = "What was measured before is kept; nothing is run again by itself."
 _REBOOTED = "The box restarted", f"Interrupted: the box was restarted while the run was on it. {_KEPT}"
 _GONE = "The agent is gone", f"The agent on the box is gone without finishing; the box was not restarted, so it was killed. {_KEPT}"
@@ -117,6 +120,10 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool =
     `closes`: the run's last event ends the run here too.
     """
     run_id, came = run["run_id"], False
+    ended = house.store.runs.events(run_id, kinds=("run_finished",)) if closes else []
+    if ended:  # taken in before, and cut off before the run was closed here
+        _finish(house, run_id, box, ended[-1]["body"])
+        return True
     seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
     if house.archive.ledger_size(run_id) < run["read_offset"]:
         refetch_ledger(house, run_id)  # the folder was restored from an older copy
@@ -160,6 +167,10 @@ def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> No
     """Brings the raw logs home, then closes the run: in this order, so that a cut in between is mended by the next look."""
     keep_logs(house, run_id, box)
     reason = end.get("reason") or {}
+    if end["outcome"] == "cancelled" and reason.get("text") == cancelled(_CLEARING).text:
+        why = _GONE[1]  # the app had asked the box to clear up after a dead agent, and was cut off there
+        end_run(house, run_id, LOST, why, BenchError(why, title=_GONE[0], hint=_AGAIN))
+        return
     problem = None
     if end["outcome"] == "failed":
         problem = {
@@ -231,11 +242,11 @@ def _notice_end_without_word(house: House, run_id: str, box: BenchBox) -> bool:
     if not seen.get("known") and run["cancel_at"]:
         end_run(house, run_id, CANCELLED, f"Stopped by {run['cancel_by']} before it started.")
         return True
-    box.cancel(run_id, "the app")  # ends what the dead agent left and closes its ledger there
+    box.cancel(run_id, _CLEARING)  # ends what the dead agent left and closes its ledger there
     _take_in(house, house.store.runs.get(run_id) or run, box, closes=False)
     keep_logs(house, run_id, box)
     title, why = _REBOOTED if seen.get("rebooted") else _GONE
-    end_run(house, run_id, LOST, why, BenchError(why, title=title, hint="Resume or repeat it on its page when the box is ready."))
+    end_run(house, run_id, LOST, why, BenchError(why, title=title, hint=_AGAIN))
     return True
 
 

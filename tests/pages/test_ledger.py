@@ -134,6 +134,7 @@ def test_what_people_typed_stands_in_the_frozen_evidence_with_name_and_time(open
     at = open_page("decision", entry="1")
     assert not at.exception
     assert "tools: 50, 51" in words(at) and "12 GiB free" in words(at)
+    assert "decision" not in _texts(at), "the row frozen before the decision was taken would call it missing"
     day = datetime.now(UTC).strftime("%Y-%m-%d")
     for name in ("Bo", "Cy"):
         assert f"typed in by {name}, {day}" in words(at)

@@ -54,7 +54,7 @@ def test_measured_cell_shows_the_whole_ledger(open_page: OpenPage, house: House)
     assert lines["acceptance needed to break even"] == "58.9%" and lines["acceptance got, of n_max a step"] == "88.2%"
     assert lines["acceptance seen, as the source counts it"] == "88% of 204 proposed"
     assert lines["best case"] == "× 2.00 (ln +0.693)" and lines["verify"].startswith("÷") and lines["draft"].startswith("÷")
-    assert lines["time to first token"] == "81 → 81 ms (+0)" and lines["context or layers given up for it"] == "none"
+    assert lines["time to first token"] == "81 → 81 ms (±0)" and lines["context or layers given up for it"] == "none"
     assert lines["memory: weights, KV cache, buffers"] == "—? not recorded" and lines["minutes spent on this cell"] == "0.6 min"
 
 

@@ -318,3 +318,23 @@ def test_b01_an_interrupted_run_is_told_from_a_killed_one(house, box, start, mon
     stored = house.store.runs.events(run_id)
     assert stored[-1]["kind"] == "run_finished", "what the box wrote when it cleared up is held here too"
     assert stored[-1]["seq"] == box._files[(run_id, "events.jsonl")].count(b"\n")
+
+
+@pytest.mark.parametrize("text, became", [("Every stage was measured.", "done"), ("Stopped by the app.", "lost")])
+def test_killed_between_the_last_event_and_the_end_of_the_run_closes_it_at_the_next_look(house, box, start, monkeypatch, text, became):
+    run_id = start()
+    follow.follow_once(house, run_id)
+    lines = EventLines(run_id)
+    lines.begin()
+    lines.stage("baseline", "baseline", 0, 1, 1, [10, 10.1, 10.2])
+    lines.end("done" if became == "done" else "cancelled", text=text)
+    box.append_events(run_id, lines.take())
+    box.finish(run_id)
+    with monkeypatch.context() as cut:
+        cut.setattr(follow, "_finish", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            follow.follow_once(house, run_id)
+    assert state(house, run_id) == "running"
+    follow.follow_once(house, run_id)
+    assert state(house, run_id) == became and len(house.store.cells.samples(run_id)) == 4
+    assert house.store.runs.raw_files(run_id) == [] or became == "done"

@@ -93,7 +93,8 @@ def frozen_evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
     """Everything the decision rests on, as it was: table, gates, cells, what it does not show, hashes."""
     evidence, number, details = entry["evidence"], entry["number"], entry.get("details") or {}
     _speed_delta(summary)
-    worksheet_table(evidence["fields"], None, key=f"frozen-{number}")
+    fields = [row for row in evidence["fields"] if row["key"] != "decision"]  # frozen before it was taken; it stands above
+    worksheet_table(fields, None, key=f"frozen-{number}")
     st.text(f"Suggestion then: {evidence['suggestion']['action'] or 'none'}. {evidence['suggestion']['text']}")
     gate_list(evidence["gates"], key=f"frozen-gates-{number}")
     if summary["cells"]:

@@ -149,6 +149,11 @@ def tag_words(tag: Tag) -> str:
         return f"{NOT_RECORDED} not recorded"
     if tag.text or tag.candidate is None:
         return tag.text
-    if tag.baseline is None:
+    if tag.baseline is None or tag.change is None:
         return f"{tag.candidate:.1f} {tag.unit}"
-    return f"{tag.baseline:.0f} → {tag.candidate:.0f} {tag.unit} ({tag.change:+.0f})".replace("-", "−")
+    return f"{tag.baseline:.0f} → {tag.candidate:.0f} {tag.unit} ({_change(tag.change)})"
+
+
+def _change(value: float) -> str:
+    """“+3”, “−3”, “±0” where nothing is left of it after rounding."""
+    return f"{value:+.0f}".replace("-", "−") if round(value) else "±0"
