@@ -13,7 +13,7 @@ _unavailable: dict[str, str] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    name = report.nodeid.partition("[")[0]
+    name = report.nodeid.partition("[")[0].partition("@")[0]  # workers add the group after an @
     if report.passed and report.when == "call":
         _passed.add(name)
     elif report.skipped and isinstance(report.longrepr, tuple) and means.UNAVAILABLE in report.longrepr[2]:
@@ -37,7 +37,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     shown, lacking, every = _counted()
     if not shown and not lacking:
         return
-    terminalreporter.write_line(f"fault table: {len(shown)} of {every} rows shown, {len(lacking)} unavailable on this machine")
+    open_rows = [row for row, entry in means.rows().items() if not entry["tests"]]
+    rest = f"; not built: {', '.join(open_rows)}" if open_rows else ""
+    terminalreporter.write_line(f"fault table: {len(shown)} of {every} rows shown, {len(lacking)} unavailable on this machine{rest}")
     for row, what in lacking.items():
         word = "FAILED, it has to be shown here" if means.must_be_whole() else "unavailable"
         terminalreporter.write_line(f"  {row}: {word}: {what}")

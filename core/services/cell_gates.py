@@ -89,7 +89,7 @@ def _samples(house: House, run_id: str, came: list[tuple[int, dict[str, Any]]]) 
     for _, body in came:
         if not body.get("synthetic"):
             arms.setdefault((body["n_max"], body["c"]), []).append(body)
-    good = {id(body) for seq, body in came if body["counted"] and body["status"] == "ok" and seq not in out}
+    good = {id(body) for seq, body in came if body.get("counted") and body.get("status") == "ok" and seq not in out}
     return {arm: [one for one in bodies if id(one) in good] or bodies for arm, bodies in arms.items()}
 
 

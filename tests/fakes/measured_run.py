@@ -54,11 +54,12 @@ def write_run(
     recipe: dict[str, Any] | None = None,
     gpus: dict[str, Any] | None = None,
     artifact_sha256: str = "ab" * 32,
+    spec: dict[str, Any] | None = None,
     **asked: Any,
 ) -> str:
     """A run of `state` with one warm-up (cold) and the given warm rates per n_max at c=1, and at `production_c` where given.
 
-    `failed`: n_max → reason, an arm without one good repetition. `recipe`: keys that differ from the usual one.
+    `failed`: n_max → reason, an arm without one good repetition. `recipe`, `spec`: keys that differ from the usual one.
     `asked`: title, model, box_id, worksheet_id, workload_id. Returns the id.
     """
     run_id = run_id or secrets.token_hex(16)
@@ -73,8 +74,8 @@ def write_run(
          "request": request, "requested_by": "Ada", "created_at": created_at, "state": "preparing"}
     )  # fmt: skip
     arms = [{"n_max": n, "c": c, "args": ["-m", "{model}", "-fit", "off"]} for n in range(4) for c in sorted({1, production_c})]
-    spec = {"request": {"max_tokens": DECODE_TOKENS + 1}, "prompt_set_sha256": "ps" * 32, "asked": {"n_cpu_moe": 14}, "arms": arms}
-    house.store.runs.set_spec(run_id, spec, created_at)
+    usual = {"request": {"max_tokens": DECODE_TOKENS + 1}, "prompt_set_sha256": "ps" * 32, "asked": {"n_cpu_moe": 14}, "arms": arms}
+    house.store.runs.set_spec(run_id, {**usual, **(spec or {})}, created_at)
     writer = _Writer(Batch(run_id, 1000, 0, "0" * 64), created_at)
     writer.event("run_started", run_id=run_id, hostname="scripted", pid=1)
     artifact = {"path": f"/models/{request['model']}.gguf", "size_bytes": 1 << 30, "sha256": artifact_sha256}

@@ -87,9 +87,9 @@ def test_a_suite_is_registered_on_the_box_s_card_as_an_argument_list(open_page: 
 
 
 def test_the_run_page_shows_suites_and_the_forced_pass_as_synthetic(open_page: OpenPage, house: House) -> None:
-    run_id = write_run(house, forced=True, suites=["tool-calls"])
+    suites = [{"id": "tool-calls", "runs": 2, "band": 10.0}]
+    run_id = write_run(house, forced=True, suites=["tool-calls"], spec={"suites": suites})
     at_ = datetime(2026, 3, 1, tzinfo=UTC)
-    house.store.runs.set_spec(run_id, {"suites": [{"id": "tool-calls", "runs": 2, "band": 10.0}]}, at_)
     batch = Batch(run_id, 2000, 902, "1" * 64)
     line = {"n_max": 1, "a_none": 1.0, "none_ms": 60.0, "a_all": 2.0, "all_ms": 70.0, "d_ms": None}
     batch.events.append({"seq": 901, "kind": "forced_fit", "noted_at": at_, "body": {"lines": [line], "across": None}})

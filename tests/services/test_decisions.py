@@ -50,7 +50,7 @@ def test_a_keep_holds_everything_it_rests_on(house):
     assert details["age_days"] == 180 and details["stale_when"][0] == "engine build" and len(details["stale_when"]) == 8
     assert evidence["facts"]["engine build"] == "b10473 (abc1234)" and evidence["facts"]["slots"] == 4
     assert len([one for one in evidence["samples"] if one["counted"]]) == 18 and evidence["run_head"]["run_id"] == evidence["run_id"]
-    assert all(gate["state"] == "pass" for gate in evidence["gates"]) and len(evidence["gates"]) == 12
+    assert all(gate["state"] == "pass" for gate in evidence["gates"]) and len(evidence["gates"]) == 13
     assert digest(evidence) == entry["evidence_sha256"]
     assert house.archive.snapshot(entry["evidence_sha256"]) == canonical(evidence)
     assert json.loads(house.archive.decision_lines()[0]) == entry

@@ -62,7 +62,13 @@ def test_everything_in_a_lived_in_house_can_be_made_anew(house, lived, settings)
              "imported_cells", "exclusions", "decisions", "boxes", "box_checks")  # fmt: skip
     assert all(tables[name]["rows_anew"] == tables[name]["rows_before"] > 0 for name in kinds)
     assert all(one["before"] == one["anew"] for one in tables.values())
-    assert set(answer["not_in_the_record"]) == {"published_cells", "published_remarks", "public_results", "public_results_loaded"}
+    assert set(answer["not_in_the_record"]) == {
+        "cell_gates",
+        "published_cells",
+        "published_remarks",
+        "public_results",
+        "public_results_loaded",
+    }
 
 
 def test_events_come_from_the_ledger_and_a_changed_one_is_told(house, lived, settings):
