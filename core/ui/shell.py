@@ -11,7 +11,7 @@ from core.ui.context import house
 from core.ui.menu import ENTRIES
 from core.ui.problem import shown
 
-st.set_page_config(page_title="Draftledger", page_icon=":material/receipt_long:", layout="wide", initial_sidebar_state="auto")
+st.set_page_config(page_title="Draftledger", page_icon="🧾", layout="wide", initial_sidebar_state="auto")
 
 with shown():
     opened = house()

@@ -117,6 +117,10 @@ class Box:
         check_chain(events)
         return events
 
+    def wait_end(self, limit_s: float, number: int = 1) -> None:
+        """Waits for a run that takes longer than most."""
+        wait_for(lambda: self.last(number).get("kind") == "run_finished", "the run to finish", limit_s)
+
     def last(self, number: int = 1) -> dict[str, Any]:
         return journal.last_event(str(self.folder(number) / "events.jsonl")) or {}
 
