@@ -187,3 +187,14 @@ def test_a_name_given_while_the_worksheet_is_open_becomes_the_owner(open_page: O
     assert at.text_input(key="decision-owner").value == ""
     at.text_input(key=PERSON).set_value("Ada").run()
     assert at.text_input(key="decision-owner").value == "Ada" and "all gates pass" in words(at)
+    at.run()  # the field has come back with the name
+    at.text_input(key="decision-owner").set_value("").run()
+    assert at.text_input(key="decision-owner").value == "", "what a person empties stays empty"
+
+
+def test_a_name_survives_a_run_that_is_cut_short_before_the_field_is_drawn(open_page: OpenPage, priced: str) -> None:
+    at = open_page("worksheet", worksheet=priced)
+    at.text_input(key=PERSON).set_value("Ada")
+    at.session_state["decision-owner-from"] = ["", "Ada"]  # as the cut run left it; the browser still sends the empty field
+    at.run()
+    assert at.text_input(key="decision-owner").value == "Ada"
