@@ -11,7 +11,7 @@ run: $(VENV)/.run-ready
 
 test: $(VENV)/.dev-ready
 	$(BIN)/python -m tests.needs
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -p tests.side_by_side
+	$(BIN)/python -m pytest -n 2
 
 check: $(VENV)/.dev-ready
 	$(BIN)/ruff format --check .

@@ -1,19 +1,37 @@
-"""Counts the rows of the fault table that a run of the tests has shown, and fails where one could not be shown for want of means."""
+"""Counts the rows of the fault table that a run of the tests has shown, and fails where one could not be shown for want of means.
+
+Two workers: what starts an engine, a browser or sshd runs in one, one after another; the rest, by file, beside it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import means
+
+ONE_AFTER_ANOTHER = ("tests/agent/", "tests/browser/", "tests/engine/", "tests/remote/")
 
 _passed: set[str] = set()
 _unavailable: dict[str, str] = {}
 
 
+class SideBySide(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands tests to the workers by file, and everything that needs the machine for itself to one of them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = nodeid.partition("::")[0]
+        return "machine" if file.startswith(ONE_AFTER_ANOTHER) else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide:
+    return SideBySide(config, log)
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    name = report.nodeid.partition("[")[0].partition("@")[0]  # workers add the group after an @
+    name = report.nodeid.partition("[")[0]
     if report.passed and report.when == "call":
         _passed.add(name)
     elif report.skipped and isinstance(report.longrepr, tuple) and means.UNAVAILABLE in report.longrepr[2]:

@@ -111,7 +111,7 @@ class Box:
         return self.ended(number)
 
     def ended(self, number: int = 1) -> list[dict[str, Any]]:
-        wait_for(lambda: self.last(number).get("kind") == "run_finished", "the run to finish")
+        wait_for(lambda: self.last(number).get("kind") == "run_finished", "the run to finish", limit_s=150.0)
         wait_for(lambda: not self.is_alive(number), "the agent to go")
         events = self.events(number)
         check_chain(events)

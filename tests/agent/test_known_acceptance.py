@@ -32,7 +32,7 @@ def sweep(box: Box, shape: ModelShape, folder: Path) -> list[dict[str, Any]]:
     )
     request = {"route": "/v1/chat/completions", "max_tokens": TOKENS, "body": {"temperature": 0, "cache_prompt": False, "ignore_eos": True}}
     plan = {"n_max": 3, "production_c": 2, "is_moe": shape.is_moe, "max_repetitions": 3, "order": "block"}
-    return box.sweep(plan=plan, model={"name": shape.name}, request=request, prompts=PROMPTS)
+    return box.sweep(plan=plan, model={"name": shape.name}, request=request, prompts=PROMPTS, limits={"lifetime_s": 140, "request_s": 60})
 
 
 def walks_of(shape: ModelShape, sample: dict[str, Any]) -> list[Walk]:

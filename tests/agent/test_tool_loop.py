@@ -48,7 +48,7 @@ def test_on_the_real_engine_every_turn_is_counted_and_added_up(box: Box, tmp_pat
     body = {"temperature": 0, "cache_prompt": False, "ignore_eos": True}
     request = {"route": "/v1/chat/completions", "max_tokens": TOKENS, "body": body}
     plan = {"n_max": 1, "production_c": 2, "max_repetitions": 3}
-    events = box.sweep(plan=plan, model={"name": shape.name}, request=request, prompts=PROMPTS)
+    events = box.sweep(plan=plan, model={"name": shape.name}, request=request, prompts=PROMPTS, limits={"lifetime_s": 140, "request_s": 60})
     samples = [event for event in events if event["kind"] == "sample"]
     assert {(event["status"], event["reason"]) for event in samples} == {("ok", "")}
     assert {len(stream["turns"]) for event in samples for stream in event["streams"]} == {3}
