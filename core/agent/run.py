@@ -267,7 +267,7 @@ class Run:
         engine = self._engine
         assert engine is not None
         self._beat.set(phase="measuring" if repetition else "warming up", repetition=repetition)
-        if engine.listener() == FOREIGN:
+        if engine.listener() == FOREIGN and not engine.died(1.0):  # a dying engine's socket belongs to nobody for a moment
             raise StageFailed("port", "Another program listens on the engine's port.")
         sample = self._meter.sample(repetition, attempt)
         self._journal.append("sample", stage=stage.as_json(), **sample)

@@ -13,7 +13,7 @@ from core.formats.recipe_file import KEPT, as_json, file_name, read_recipe, writ
 from core.services.access import authorize
 from core.services.house import House
 
-_NOT_WRITTEN = ("worksheet_id", "recipe_id")
+_NOT_WRITTEN = ("worksheet_id", "recipe_id", "attempt", "repeat_of", "segment_of", "first_n")  # of that run, not of its recipe
 
 
 def winning_arm(house: House, run_id: str) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from core.bootstrap import build
 from core.config import Settings
-from tests.browser.steps import choose, go, main_text, sees, settled, wait_for
+from tests.browser.steps import choose, go, main_text, sees, settled
 from tests.fakes.measured_run import write_run
 
 
@@ -44,10 +44,10 @@ def test_filter_link_fresh_browser_receipt_and_download(app, page, browser, tmp_
     link = page.get_by_test_id("stPopoverBody").locator("code").inner_text().strip()
     assert re.search(r"/matrix\?", link) and "provenance=measured" in link and "c=1" in link and "sort=most" in link
     page.keyboard.press("Escape")
-    in_order = ["made-dense", "made-moe"]
-    wait_for(page, lambda: [row[0].split(" · ")[0] for row in table_cells(page, 2)] == in_order, 30, "most spill first")
     shown = table_cells(page, 2)
-    assert "26.3 tok/s · 26.1–26.5 (3) · 1.18× ▲" in shown[0][2] and "✕ failed: out of memory" in shown[0][4] and "0.80× ▼" in shown[1][2]
+    rows = {row[0].split(" · ")[0]: row for row in shown}  # both as much spilled: a tie in this order
+    assert "26.3 tok/s · 26.1–26.5 (3) · 1.18× ▲" in rows["made-dense"][2] and "✕ failed: out of memory" in rows["made-dense"][4]
+    assert "0.80× ▼" in rows["made-moe"][2]
 
     page.get_by_role("button", name="Download").click()
     with page.expect_download() as download:
