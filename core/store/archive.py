@@ -6,11 +6,14 @@ import contextlib
 import gzip
 import hashlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from core.errors import OutputNotUnderstood, StoreError
 from core.ports.archive import Archive, KeptFile
+
+_APPENDING = threading.Lock()  # one process holds the database and its folder
 
 
 class FolderArchive(Archive):
@@ -23,15 +26,16 @@ class FolderArchive(Archive):
     def append_events(self, run_id: str, offset: int, data: bytes) -> None:
         path = self._ledger(run_id)
         path.parent.mkdir(exist_ok=True)
-        have = self.ledger_size(run_id)
-        if have < offset:
-            raise StoreError(
-                f"The ledger of run {run_id[:6]} here has {have} bytes, {offset} were stored. Nothing was added.",
-                hint="Run `python -m core doctor --mend`: it is fetched again while the box still has it.",
-            )
-        fresh = data[have - offset :]
-        if fresh:
-            _append(path, fresh)
+        with _APPENDING:  # length and append belong together: two looks at once would write the same lines twice
+            have = self.ledger_size(run_id)
+            if have < offset:
+                raise StoreError(
+                    f"The ledger of run {run_id[:6]} here has {have} bytes, {offset} were stored. Nothing was added.",
+                    hint="Run `python -m core doctor --mend`: it is fetched again while the box still has it.",
+                )
+            fresh = data[have - offset :]
+            if fresh:
+                _append(path, fresh)
 
     def ledger_size(self, run_id: str) -> int:
         path = self._ledger(run_id)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from core.errors import StoreError
 from core.ports.store import Batch
+from core.store.archive import FolderArchive
 from core.store.database import Database
 from core.store.migrations import apply_pending, available
 from core.store.open import open_store
@@ -177,3 +180,25 @@ def test_no_sql_is_put_together_from_values():
         text = path.read_text("utf-8")
         assert 'execute(f"' not in text and "execute(f'" not in text, path
     assert duckdb.__version__.startswith("2.")
+
+
+def test_two_looks_at_once_write_a_ledger_line_once(tmp_path, monkeypatch):
+    archive, gate, data = FolderArchive(tmp_path / "d"), threading.Barrier(8), b"".join(b'{"seq": %d}\n' % number for number in range(2000))
+
+    def slow_size(run_id: str) -> int:
+        found = FolderArchive.ledger_size(archive, run_id)
+        time.sleep(0.05)  # wide open for another look to append in between
+        return found
+
+    monkeypatch.setattr(archive, "ledger_size", slow_size)
+
+    def look() -> None:
+        gate.wait(10)
+        archive.append_events("ab" * 16, 0, data)
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert archive.ledger_size("ab" * 16) == len(data)
