@@ -76,7 +76,7 @@ def test_filter_link_fresh_browser_receipt_and_download(app, page, browser, tmp_
 
     tile = page.locator(".st-key-matrix-chart .nsewdrag")
     box = tile.bounding_box()
-    page.mouse.click(box["x"] + box["width"] * 3 / 8, box["y"] + box["height"] / 4 + 12)
+    page.mouse.click(box["x"] + box["width"] * 3 / 8, box["y"] + box["height"] * (1 + 2 * list(rows).index("made-dense")) / 4 + 12)
     page.wait_for_url(re.compile(r"receipt\?cell="))
     settled(page)
     assert "WINS 1.18×" in main_text(page)
