@@ -228,13 +228,29 @@ def _append(house: House, entry: dict[str, Any]) -> None:
     house.store.decisions.append({**entry, "noted_at": datetime.fromisoformat(entry["at"])})
 
 
-def _adopt_journal(house: House) -> None:
-    """Takes in what a crash left signed in the journal and not yet in the store; only entries that follow the store's own head."""
-    rows = chain_rows(house)
+def signed_only(house: House) -> list[dict[str, Any]]:
+    """What a crash left signed in the journal and not in the store; only entries that follow the store's own head."""
+    authorize(house, "see")
+    rows, found = chain_rows(house), []
     for entry in entries_in(house.archive.decision_lines() or []):
         if entry["number"] == len(rows) + 1 and first_broken([*rows, entry]) is None:
-            _append(house, entry)
+            found.append(entry)
             rows.append(entry)
+    return found
+
+
+def adopt_signed(house: House) -> list[int]:
+    """Takes those entries into the store, as the next signature would; their numbers. Nothing is signed by it."""
+    authorize(house, "house.keep", "signed decisions")
+    with _ONE_AT_A_TIME:
+        return _adopt_journal(house)
+
+
+def _adopt_journal(house: House) -> list[int]:
+    found = signed_only(house)
+    for entry in found:
+        _append(house, entry)
+    return [entry["number"] for entry in found]
 
 
 def list_decisions(house: House) -> list[dict[str, Any]]:

@@ -118,7 +118,7 @@ def recheck(house: House, number: int, *, who: str, worksheet_id: str) -> str:
     if asked.get("reference"):
         return propose_from_reference(house, asked["reference"], who=who, worksheet_id=worksheet_id)
     title = f"Re-check of entry {number}: {entry['evidence']['title']}"[:200]
-    return propose(house, {**asked, "title": title}, who=who, worksheet_id=worksheet_id)
+    return propose(house, {**asked, "title": title, "cloned_from": entry["worksheet_id"]}, who=who, worksheet_id=worksheet_id)
 
 
 def decided_arm(entry: Entry) -> tuple[str, int, int] | None:

@@ -7,6 +7,7 @@ from typing import Any
 from core.domain.matrix import measured_verdict
 from core.domain.reference_sheet import suggestion_for
 from core.domain.run import DONE
+from core.domain.stale_decision import placement_words
 from core.domain.traffic import Load, weigh
 from core.domain.worksheet import Evidence
 from core.services.access import authorize
@@ -45,9 +46,12 @@ def _pairs(house: House, evidence: Evidence) -> dict[str, tuple[dict[str, Any], 
 
 
 def _same_recipe(cell: dict[str, Any], evidence: Evidence) -> bool:
-    """Build, artifact and placement of the candidate; context may follow the workload."""
+    """Build, artifact and placement of the candidate; context may follow the workload. An unknown placement equals only its own run's."""
     mine, recipe = evidence.candidate.recipe or {}, cell["recipe"] or {}
-    return all(mine.get(key) == recipe.get(key) for key in ("engine_build", "engine_commit", "artifact_sha256", "n_max"))
+    if any(mine.get(key) != recipe.get(key) for key in ("engine_build", "engine_commit", "artifact_sha256", "n_max")):
+        return False
+    here, there = placement_words(mine.get("placement")), placement_words(recipe.get("placement"))
+    return cell["run_id"] == evidence.run_id or (here is not None and here == there)
 
 
 def _row(workload: str, share: float, off: dict[str, Any], on: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def start_from(house: House) -> dict[str, Any]:
     earlier = _earlier(house)
     if earlier:
         st.info(
-            f"Cloned from “{literal(earlier['title'])}”: the plan is taken over, its figures are not. Change what differs.",
+            f"Cloned from “{literal(earlier['title'])}”: plan, notes and traffic shares are taken over, figures are not. Change what differs.",
             icon=":material/content_copy:",
         )
     change = st.segmented_control(

@@ -24,7 +24,8 @@ def history_view(house: House, view: dict[str, Any]) -> None:
             st.text("Nothing was typed in yet. What runs measure has its own history: each value links to its run.")
         for line in lines[:SHOWN]:
             mark = " · set aside, another text stood by then" if line["is_set_aside"] else ""
-            st.caption(f"{when(line['at'])} · {literal(line['who'])} · {literal(line['place'])}{mark}")
+            origin = f" · {literal(line['origin'])}" if line["origin"] else ""
+            st.caption(f"{when(line['at'])} · {literal(line['who'])} · {literal(line['place'])}{origin}{mark}")
             st.text(f"{line['old'] or '·'}  →  {line['new'] or '·'}")
         if len(lines) > SHOWN:
             st.caption(f"{len(lines) - SHOWN} earlier ones are kept in the database")
