@@ -42,7 +42,7 @@ def _runs(house: House, who: str) -> list[Item]:
     fresh = [run for run in list_runs(house) if run["ended_at"] is None or now - run["ended_at"] < FINISHED_LATELY]
     return [
         {"kind": "run", "of": run, "is_mine": run["requested_by"] == who, "is_active": run["state"] in ACTIVE,
-         "is_bad": run["state"] in (FAILED, LOST), "losing": _losing(house, run)}
+         "is_bad": run["state"] in (FAILED, LOST), "losing": _losing(house, run), "box": house.box_name(run["box_id"])}
         for run in fresh[:RUNS_LOOKED_AT]
     ]  # fmt: skip
 

@@ -7,13 +7,16 @@ import streamlit as st
 from core.domain.roles import NONE, allowed
 from core.ui.components.person import person, person_field
 from core.ui.components.restart import restart_notice
-from core.ui.context import house
+from core.ui.context import house, services
+from core.ui.identity import recall_name, remember_name
 from core.ui.menu import ENTRIES
 from core.ui.problem import shown
 
 st.set_page_config(page_title="Draftledger", page_icon="🧾", layout="wide", initial_sidebar_state="auto")
 
+is_left = bool(person())  # typed in a tab of a server that is gone; a name that is recalled comes after
 with shown():
+    recall_name(services())
     opened = house()
 sections: dict[str, list[st.Page]] = {}
 for entry in ENTRIES:
@@ -29,8 +32,8 @@ chosen = st.navigation(sections, position="sidebar", expanded=True)
 
 with st.sidebar:
     if opened.actor.role != NONE:
-        person_field(opened.actor)
+        person_field(opened.actor, on_change=lambda: remember_name(services()))
         st.caption(f"Draftledger {opened.version}")
-        restart_notice(person())
+        restart_notice(is_left)
 
 chosen.run()

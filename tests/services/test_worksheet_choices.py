@@ -130,7 +130,10 @@ def test_a_clone_takes_over_notes_and_shares_but_no_figures(house, sheet):
     type_suite(house, sheet, "baseline", {"suite": "tools", "scores": [50.0]}, by="Ada")
     type_traffic(house, sheet, {"chat-short": 30, "code": 70}, by="Ada")
     clone = propose(house, {**REQUEST, "cloned_from": sheet}, who="Bo")
-    assert {(entry["field"], entry["side"]) for entry in house.store.worksheets.entries(clone)} == {("n_max", "note"), ("traffic", "candidate")}
+    assert {(entry["field"], entry["side"]) for entry in house.store.worksheets.entries(clone)} == {
+        ("n_max", "note"),
+        ("traffic", "candidate"),
+    }
     note = next(line for line in worksheet_history(house, clone) if line["place"] == "note on n_max")
     assert (note["new"], note["who"], note["origin"]) == ("3 was tried in May", "Bo", f"taken over from worksheet {sheet}, there by Ada")
     with pytest.raises(NotFound):

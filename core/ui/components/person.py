@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from core.domain.roles import Actor
@@ -13,7 +15,7 @@ def person() -> str:
     return str(st.session_state.get(PERSON, "")).strip()
 
 
-def person_field(actor: Actor) -> None:
+def person_field(actor: Actor, *, on_change: Callable[[], None]) -> None:
     """The field itself, or who is signed in. The shell draws it on every page, so that the name stays while pages change."""
     if actor.is_named:
         st.session_state[PERSON] = actor.name
@@ -23,5 +25,5 @@ def person_field(actor: Actor) -> None:
         if st.button("Sign out", key="sign-out"):
             st.logout()
         return
-    st.text_input("Your name", key=PERSON, max_chars=80, placeholder="who decides here", autocomplete="name")
-    st.caption("local identity" if person() else "local identity: no name given yet, so nothing can be proposed or decided")
+    st.text_input("Your name", key=PERSON, max_chars=80, placeholder="who decides here", autocomplete="name", on_change=on_change)
+    st.caption("local identity" if person() else "local identity: needed to propose, run or decide")

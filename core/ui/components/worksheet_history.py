@@ -40,7 +40,7 @@ def comments_view(house: House, view: dict[str, Any]) -> None:
             st.caption(f"{literal(one['written_by'])}, {when(one['noted_at'])}")
             st.text(one["text"])
         slot = f"comment-text-{worksheet_id}-{len(comments)}"  # the next comment gets an empty field, a refused one keeps its own
-        text, is_done = st.text_area(LABELS["text"], key=slot, height=80), False
+        text, is_done = st.text_area(LABELS["text"], key=slot, height=80, persist_state="session"), False
         if st.button("Add comment", key="add-comment"):
             with told(LABELS):
                 comment(house, worksheet_id, text, by=person())
