@@ -7,6 +7,7 @@ import streamlit as st
 from core.domain.checklists import DONE, SEEN, Line
 from core.services.house import House
 from core.services.worksheets import list_worksheets
+from core.ui.components.figures import when
 from core.ui.components.links import page_link
 
 _MARKS = {DONE: "✓", SEEN: "⚠"}
@@ -30,12 +31,12 @@ def checklist(lines: list[Line], *, key: str) -> None:
 
 def chosen_worksheet(house: House, slot: str) -> str | None:
     """The worksheet the lists look at: newest first, in the address bar; None where there is none yet."""
-    rows = {row["worksheet"]["worksheet_id"]: row["worksheet"]["title"] for row in list_worksheets(house)}
+    rows = {row["worksheet"]["worksheet_id"]: row["worksheet"] for row in list_worksheets(house)}
     if not rows:
         return None
     asked = st.query_params.get(slot, "")
     if f"choose-{slot}" not in st.session_state:
         st.session_state[f"choose-{slot}"] = asked if asked in rows else next(iter(rows))
-    chosen = st.selectbox("Worksheet", list(rows), format_func=lambda one: f"{rows[one]} · {one}", key=f"choose-{slot}")
+    chosen = st.selectbox("Worksheet", list(rows), format_func=lambda one: f"{rows[one]['title']} · {when(rows[one]['created_at'])}", key=f"choose-{slot}")
     st.query_params[slot] = chosen
     return str(chosen)
