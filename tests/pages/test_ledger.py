@@ -81,7 +81,10 @@ def test_evidence_is_shown_as_it_was(open_page: OpenPage, house: House, two) -> 
     assert {button.key for button in at.get("download_button")} >= {"memo-html", "memo-pdf", "record-json"} or at.get("download_button")
 
 
-@pytest.mark.parametrize(("entry", "said"), [("", "No entry was named."), ("x<b>", "No entry was named."), ("²", "No entry was named."), ("77", "Not found")])
+NONE = "No entry was named."
+
+
+@pytest.mark.parametrize(("entry", "said"), [("", NONE), ("x<b>", NONE), ("²", NONE), ("77", "Not found")])
 def test_an_entry_that_is_none(open_page: OpenPage, two, entry: str, said: str) -> None:
     at = open_page("decision", entry=entry)
     assert said in words(at) and not at.exception

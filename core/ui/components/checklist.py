@@ -37,6 +37,7 @@ def chosen_worksheet(house: House, slot: str) -> str | None:
     asked = st.query_params.get(slot, "")
     if f"choose-{slot}" not in st.session_state:
         st.session_state[f"choose-{slot}"] = asked if asked in rows else next(iter(rows))
-    chosen = st.selectbox("Worksheet", list(rows), format_func=lambda one: f"{rows[one]['title']} · {when(rows[one]['created_at'])}", key=f"choose-{slot}")
+    words = {one: f"{row['title']} · {when(row['created_at'])}" for one, row in rows.items()}
+    chosen = st.selectbox("Worksheet", list(rows), format_func=words.get, key=f"choose-{slot}")
     st.query_params[slot] = chosen
     return str(chosen)
