@@ -38,6 +38,6 @@ def chosen_worksheet(house: House, slot: str) -> str | None:
     if f"choose-{slot}" not in st.session_state:
         st.session_state[f"choose-{slot}"] = asked if asked in rows else next(iter(rows))
     words = {one: f"{row['title']} · {when(row['created_at'])}" for one, row in rows.items()}
-    chosen = st.selectbox("Worksheet", list(rows), format_func=words.get, key=f"choose-{slot}")
+    chosen = st.selectbox("Worksheet", list(rows), format_func=lambda one: words[one], key=f"choose-{slot}")
     st.query_params[slot] = chosen
     return str(chosen)
