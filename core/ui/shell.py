@@ -8,7 +8,7 @@ from core.domain.roles import NONE, allowed
 from core.ui.components.person import person, person_field
 from core.ui.components.restart import restart_notice
 from core.ui.context import house, services
-from core.ui.identity import recall_name, remember_name
+from core.ui.identity import recall_name
 from core.ui.menu import ENTRIES
 from core.ui.problem import shown
 
@@ -29,10 +29,13 @@ for entry in ENTRIES:
     )
     sections.setdefault(entry.section, []).append(page)
 chosen = st.navigation(sections, position="sidebar", expanded=True)
+st.set_page_config(
+    page_title="Draftledger" if chosen.title == "Home" else f"{chosen.title} · Draftledger"
+)  # so that tabs can be told apart
 
 with st.sidebar:
     if opened.actor.role != NONE:
-        person_field(opened.actor, on_change=lambda: remember_name(services()))
+        person_field(opened.actor)
         st.caption(f"Draftledger {opened.version}")
         restart_notice(is_left)
 

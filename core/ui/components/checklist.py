@@ -7,7 +7,7 @@ import streamlit as st
 from core.domain.checklists import DONE, SEEN, Line
 from core.services.house import House
 from core.services.worksheets import list_worksheets
-from core.ui.components.figures import when
+from core.ui.components.figures import literal, when
 from core.ui.components.links import page_link
 
 _MARKS = {DONE: "✓", SEEN: "⚠"}
@@ -15,13 +15,15 @@ _MARKS = {DONE: "✓", SEEN: "⚠"}
 
 def checklist(lines: list[Line], *, key: str) -> None:
     """One block a line: mark and text, then the evidence, then what to do and the door to where it is checked."""
-    done = sum(one["state"] == DONE for one in lines)
-    st.caption(f"{done} of {len(lines)} shown by evidence")
+    done, said = sum(one["state"] == DONE for one in lines), {one["evidence"] for one in lines}
+    is_same = len(said) == 1 and len(lines) > 1
+    st.caption(f"{done} of {len(lines)} shown by evidence" + (f". {literal(said.pop())}" if is_same else ""))
     for number, one in enumerate(lines):
         with st.container(gap=None, key=f"{key}-{number}"):
             st.text(f"{_MARKS.get(one['state'], '○')} {one['text']}")
             with st.container(horizontal=True, gap="small"):
-                st.text(one["evidence"], width="content")
+                if not is_same:
+                    st.text(one["evidence"], width="content")
                 if one["door"]:
                     page, query = one["door"]
                     page_link(page, f"{page} ↗", **query)

@@ -43,7 +43,7 @@ _CARRIED = ("context", "n_gpu_layers", "n_cpu_moe", "recipe_id")
 def recipe_start(house: House) -> None:
     """The file field; call before the other fields are drawn: a good file fills them, a bad one changes nothing."""
     file = st.file_uploader(
-        "Start from a recipe file", type=["toml"], key=_FILE, help="Written by a run or a receipt; every field can be changed."
+        "A recipe that a run or a receipt wrote; it fills the fields, and each can be changed", type=["toml"], key=_FILE
     )
     if file is None:
         for key in (_TAKEN, _FROM, _PROBLEM):

@@ -39,8 +39,9 @@ _AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"
 def propose_form(house: House) -> tuple[str, dict[str, Any]]:
     """Draws the fields; returns the id minted for the coming worksheet and what stands in the fields."""
     start = start_from(house)
-    recipe_start(house)
     top, left, right = st.container(), *st.columns(2)
+    with st.expander("Start from a recipe file", key="propose-from-file"):
+        recipe_start(house)
     boxes = {box.box_id: box for box in house.store.boxes.all()}
     with left:
         box = boxes[
