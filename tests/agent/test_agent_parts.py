@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.agent import flags, journal, leftovers, measure, outside, preflight, proc
+from core.agent import journal, leftovers, measure, outside, preflight, proc
 from core.agent.client import body_for
 from core.agent.engine import Engine, ForeignPort
 from core.agent.gguf_head import NotGguf, read_header
