@@ -116,7 +116,9 @@ class BoxForm(Record):
             raise ValueError("has to be an absolute path on the box.")
         flags = [word for word in value.split()[1:] if word.startswith("-")] if info.field_name == "engine" else []
         if flags:
-            raise ValueError(f"is the program alone; “{flags[0][:60]}” is a flag. What a run needs the app adds itself, from its own table.")
+            raise ValueError(
+                f"is the program alone; “{flags[0][:60]}” is a flag. What a run needs the app adds itself, from its own table."
+            )
         return value
 
     @field_validator("key_path")

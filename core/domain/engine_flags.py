@@ -56,7 +56,7 @@ def refused_in_command(argv: list[str]) -> str:
     if any(not part.isprintable() for part in argv):
         return "may not contain control characters or line breaks."
     denied = [plain(part) for part in argv[1:] if not is_value(part) and is_denied(part)]
-    return "may not carry %s: %s" % (denied[0], WHY_DENIED) if denied else ""
+    return f"may not carry {denied[0]}: {WHY_DENIED}" if denied else ""
 
 
 def is_value(token: str) -> bool:
@@ -84,23 +84,23 @@ def check(args: list[str], help_text: str) -> None:
 
 def _check_flag(token: str, help_text: str) -> None:
     if is_denied(token):
-        raise FlagProblem("flag_refused", "%s may not be set for a run: %s" % (plain(token), WHY_DENIED))
+        raise FlagProblem("flag_refused", f"{plain(token)} may not be set for a run: {WHY_DENIED}")
     if not _FLAG.match(token):
-        raise FlagProblem("flag_refused", "%r is not a plain flag; a value may not begin with '-'." % token[:60])
+        raise FlagProblem("flag_refused", f"{token[:60]!r} is not a plain flag; a value may not begin with '-'.")
     if not is_known(token, help_text):
-        raise FlagProblem("flag_unknown", "%s is not known to this engine: its --help does not name it." % token)
+        raise FlagProblem("flag_unknown", f"{token} is not known to this engine: its --help does not name it.")
 
 
 def _check_value(flag: str, token: str) -> None:
     if not token.isprintable():
-        raise FlagProblem("flag_refused", "A value of %s holds a control character or a line break." % (flag or "the engine"))
+        raise FlagProblem("flag_refused", f"A value of {flag or 'the engine'} holds a control character or a line break.")
     if plain(flag) in _MODEL_FLAGS:
         if not _MODEL.match(token):
-            raise FlagProblem("flag_refused", "%s takes a registered model by name, not a path." % flag)
+            raise FlagProblem("flag_refused", f"{flag} takes a registered model by name, not a path.")
     elif _MODEL.match(token):
-        raise FlagProblem("flag_refused", "A model may not be given to %s." % flag)
+        raise FlagProblem("flag_refused", f"A model may not be given to {flag}.")
     elif "/" in token or len(token) > _MAX_VALUE:
-        raise FlagProblem("flag_refused", "A value of %s holds a path or is too long." % (flag or "the engine"))
+        raise FlagProblem("flag_refused", f"A value of {flag or 'the engine'} holds a path or is too long.")
 
 
 def models_named(args: list[str]) -> list[str]:

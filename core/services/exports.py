@@ -93,7 +93,7 @@ def _ready(path: Path) -> Path:
 def _csv(path: Path, rows: list[dict[str, Any]]) -> Path:
     with _ready(path).open("w", encoding="utf-8", newline="") as handle:
         writer = csv.writer(handle)
-        writer.writerow(list(rows[0]) if rows else [])
+        writer.writerow([neutral(name) for name in rows[0]] if rows else [])
         writer.writerows([neutral(_cell(value)) for value in row.values()] for row in rows)
     return path
 

@@ -18,7 +18,7 @@ def spec_of(
 ) -> dict[str, Any]:
     """The spec of one sweep.
 
-    Raises PreflightRefused (engine or model not usable, no MTP in this binary, a flag it does not know or may not get), InvalidInput (plan).
+    Raises PreflightRefused (engine or model not usable, no MTP in this binary, a flag that it may not get), InvalidInput (plan).
     """
     engine = _usable(report["engines"], "id", request.engine_id, "engine", "Check its path on the box page.")
     model = _usable(report["models"], "name", request.model, "model", "Put the file there, or choose another model.")

@@ -25,6 +25,7 @@ from core.agent.heartbeat import Heartbeat
 from core.agent.journal import DiskFull, Journal
 from core.agent.logpump import LogPump
 from core.agent.watch import OutOfTime, Stopped, Watch
+from core.domain import engine_flags as flags
 from core.domain.sweep import Stage
 from tests.agent.agent_box import Box, check_chain, run_id_of
 from tests.fakes import scripted_engine

@@ -1,4 +1,4 @@
-"""Sixty payloads through every field of every record that reaches a box: refused, or a plain value that no argument list can take for a flag.
+"""Sixty payloads through every field of every record that reaches a box: refused, or a plain value that is taken for no flag.
 
 The fields are read from the records themselves: a new one is tried without anybody thinking of it.
 """
