@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
 
 from core.services.house import House
-from core.services.ledger import decided_arm
+from core.services.ledger import decided_arm, record_json
 from core.services.memo import memo_of
 from core.services.memo_html import memo_html
 from core.services.memo_pdf import memo_pdf
@@ -20,12 +19,10 @@ from core.ui.components.download import download
 def decision_exports(house: House, entry: dict[str, Any]) -> None:
     """The memos are written only when somebody asks for one."""
     number, name = entry["number"], f"decision-{entry['number']}"
-    record = {key: value for key, value in entry.items() if key not in ("noted_at", "standing", "stale")}
-    whole = {**record, "at": entry["noted_at"].isoformat()}
     files: list[tuple[str, str, str, str, Callable[[], str | bytes]]] = [
         ("Memo, HTML", "memo", f"{name}.html", "text/html", lambda: memo_html(memo_of(entry))),
         ("Memo, PDF", "memo", f"{name}.pdf", "application/pdf", lambda: memo_pdf(memo_of(entry))),
-        ("Record, JSON", "decision record", f"{name}.json", "application/json", lambda: json.dumps(whole, ensure_ascii=False, indent=1)),
+        ("Record, JSON", "decision record", f"{name}.json", "application/json", lambda: record_json(house, number)),
     ]
     with st.container(horizontal=True, key="decision-exports"):
         for label, kind, file, mime, make in files:
