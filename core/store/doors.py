@@ -100,7 +100,12 @@ class DuckAudit(AuditRows):
             return line
         known = self._names.find(line["actor"])
         who = {"actor": known.subject, "name": known.name} if known else {"name": ERASED}
-        return {**line, **who, "object": shown(self._names, line["object"])}
+        return {**line, **who, "object": HANDLE.sub(lambda found: self._person(found.group()), line["object"])}
+
+    def _person(self, handle: str) -> str:
+        """Whom an act was about: issuer and subject, which an admin can tell apart where names are alike."""
+        known = self._names.find(handle)
+        return (known.subject or known.name) if known else ERASED
 
 
 def shown(names: Names, text: str) -> str:
