@@ -14,7 +14,13 @@ from tests import means
 
 MEASURES = (
     *("tests/agent/test_agent_real_engine", "tests/agent/test_honesty", "tests/agent/test_known_acceptance", "tests/agent/test_tool_loop"),
-    *("tests/browser/test_keep", "tests/browser/test_reject", "tests/browser/test_walk", "tests/engine/", "tests/remote/test_sweep_over_ssh"),
+    *(
+        "tests/browser/test_keep",
+        "tests/browser/test_reject",
+        "tests/browser/test_walk",
+        "tests/engine/",
+        "tests/remote/test_sweep_over_ssh",
+    ),
 )
 LONG = ("tests/remote/", "tests/browser/", "tests/services/", "tests/agent/", "tests/pages/")
 
