@@ -86,7 +86,7 @@ def _agreeing(path: Path, folder: Path, record: HouseRecord, *, was_clean: bool)
 
 
 def _begin_file(path: Path) -> None:
-    """An empty database under its name, whole or not at all: a stop while the driver writes its first blocks would leave a file nobody can open."""
+    """An empty database under its name, whole or not at all: a stop amid its first blocks would leave a file nobody can open."""
     fresh = path.with_name(f"{path.name}.anew")
     for part in (fresh, Path(f"{fresh}.wal")):
         part.unlink(missing_ok=True)
@@ -168,7 +168,7 @@ def begin_again(database: Database, folder: Path, record: HouseRecord, why: str)
 
 
 def begin_record(database: Database, record: HouseRecord) -> None:
-    """The first lines of a record: everything the database holds already. They get their name when all are written: half a record is none."""
+    """The first lines of a record: everything the database holds already. Named when all are written: half a record is none."""
     unfinished = record.path.with_name("house.begun.jsonl")
     unfinished.unlink(missing_ok=True)
     begun = HouseRecord(unfinished)
