@@ -12,6 +12,7 @@ from core.errors import BenchError
 from core.services.backups import back_up
 from core.services.doctor import doctor, mend
 from core.services.house import House
+from core.ui.components.defused import defused
 from core.ui.components.errand import errand
 from core.ui.components.figures import size
 from core.ui.context import services
@@ -98,4 +99,4 @@ def backup_list(house: House) -> None:
     if not rows:
         st.info("None yet. The running app makes one each night; `python -m core backup --to DIR` puts one on another disk.")
         return
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="backups")
+    st.dataframe(defused(pd.DataFrame(rows)), hide_index=True, width="stretch", key="backups")
