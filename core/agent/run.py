@@ -46,7 +46,6 @@ class Run:
             "pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(), "engines": [],
             "cgroup": cgroup.make(spec.run_id),
         }  # type: dict[str, Any]  # fmt: skip
-        self._ports = []  # type: list[int]
         self._gpu_over: float | None = None
 
     def open(self) -> None:
@@ -237,10 +236,9 @@ class Run:
 
     def _start(self, engine: Engine, ready: Ready) -> None:
         environment = dict(ready.environment, **{proc.TAG: self._spec.run_id})
-        self._ports.append(engine.port)
         engine.start(self._folder, environment, self._lock_fd, self._agent["cgroup"])
         found = proc.look(engine.pid)
-        self._agent["engines"].append({"pgid": engine.pid, "start_time": found.start if found else 0})
+        self._agent["engines"].append({"pgid": engine.pid, "start_time": found.start if found else 0, "port": engine.port})
         self._write_agent()
         self._load_s = load_s = engine.wait_ready(self._spec.limits.load_s, self._watch)
         log_bytes = engine.log.total if engine.log else 0
@@ -279,7 +277,7 @@ class Run:
 
     def _finish(self, outcome: str, code: str, text: str) -> None:
         """Nothing of ours may live and the box is free before the last event says that the run is over."""
-        proof = prove(self._root, self._spec.run_id, self._agent, self._ports, self._gpu_over)
+        proof = prove(self._root, self._spec.run_id, self._agent, lambda: self._gpu_over)
         os.close(self._lock_fd)
         body = last_words(self._spec.plan, self._done, outcome, (code, text), proof)
         self._journal.append("run_finished", samples=self._journal.samples, events=self._journal.seq + 1, **body)

@@ -167,7 +167,7 @@ def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> No
     """Brings the raw logs home, then closes the run: in this order, so that a cut in between is mended by the next look."""
     keep_logs(house, run_id, box)
     reason = end.get("reason") or {}
-    if end["outcome"] == "cancelled" and reason.get("text") == cancelled(_CLEARING).text:
+    if end["outcome"] == "cancelled" and str(reason.get("text")).startswith(cancelled(_CLEARING).text):
         why = _GONE[1]  # the app had asked the box to clear up after a dead agent, and was cut off there
         end_run(house, run_id, LOST, why, BenchError(why, title=_GONE[0], hint=_AGAIN))
         return
