@@ -7,7 +7,7 @@ import select
 import signal
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from core.agent import leftovers, locks, proc
 from core.agent.files import Refused, open_private, read_object, run_folder, write_json
@@ -109,7 +109,7 @@ def _under_guard(root: str, folder: str, spec: Spec, agent_sha: str | None, lock
         os._exit(1)
 
 
-def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> NoReturn:
+def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
     """The agent itself. Leaves through os._exit too."""
     code = 1
     try:

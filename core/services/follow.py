@@ -19,6 +19,7 @@ from core.services import boxes
 from core.services.access import authorize
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
+from core.services.lease import Lease, leased
 from core.services.queue import take_turn, wait_for_stranger
 from core.services.refetch import refetch_ledger
 from core.services.specs import spec_of
@@ -115,33 +116,52 @@ def _spec(house: House, run: dict[str, Any], request: SweepRequest) -> dict[str,
 
 
 def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool = True) -> bool:
-    """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included.
+    """Reads events until the box has no complete line left, unless another worker is at it. True when something came.
 
     `closes`: the run's last event ends the run here too.
     """
-    run_id, came = run["run_id"], False
+    run_id = run["run_id"]
     ended = house.store.runs.events(run_id, kinds=("run_finished",)) if closes else []
-    if ended:  # taken in before, and cut off before the run was closed here
-        _finish(house, run_id, box, ended[-1]["body"])
-        return True
+    is_short = house.archive.ledger_size(run_id) < run["read_offset"]
+    data = b"" if ended else box.read_events(run_id, run["read_offset"])
+    if not ended and not is_short and not data:
+        return False
+    with leased(house, run_id) as lease:
+        if lease is None:
+            return False
+        if ended:  # taken in before, and cut off before the run was closed here
+            _finish(house, run_id, box, ended[-1]["body"])
+            return True
+        if is_short:
+            refetch_ledger(house, run_id)  # the folder was restored from an older copy
+        now = house.store.runs.get(run_id) or run
+        if now["read_offset"] != run["read_offset"]:  # another worker was here between
+            data = box.read_events(run_id, now["read_offset"])
+        return _take_in_pages(house, now, box, lease, data, closes)
+
+
+def _take_in_pages(house: House, run: dict[str, Any], box: BenchBox, lease: Lease, data: bytes, closes: bool) -> bool:
+    """Everything of a page is one transaction, its offset included; it is written only while the lease is this worker's."""
+    run_id, came = run["run_id"], False
     seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
-    if house.archive.ledger_size(run_id) < run["read_offset"]:
-        refetch_ledger(house, run_id)  # the folder was restored from an older copy
     context = Context(run["spec"], seen, house.store.cells.servers(run_id, purpose=None))
     offset, seq, sha = run["read_offset"], run["last_seq"], run["last_sha"]
-    while data := box.read_events(run_id, offset):
+    while data:
         page = read_page(data, last_seq=seq, last_sha=sha)
         if not page.consumed:
             break
         batch = batch_of(page, context, run_id=run_id, offset=offset, logs=_load_logs(box, run_id, page))
+        batch.lease = lease.token
+        if not lease.prolong():
+            break
         house.archive.append_events(run_id, offset, data[: page.consumed])
-        house.store.runs.ingest(batch)
+        if not house.store.runs.ingest(batch):
+            break
         offset, seq, sha, came = batch.offset, batch.last_seq, batch.last_sha, True
         end = next((event for event in page.events if event["kind"] == "run_finished"), None)
         if end and closes:
             _finish(house, run_id, box, end)
-        if end:
-            break
+        data = b"" if end else box.read_events(run_id, offset)
     return came
 
 
