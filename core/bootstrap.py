@@ -30,6 +30,7 @@ from core.services.housekeeping import Housekeeper
 from core.services.jobs import Jobs
 from core.services.local_door import LocalDoor
 from core.services.reference import seed_public_results, seed_reference
+from core.services.start_up import Parts, put_in
 from core.store.archive import FolderArchive
 from core.store.database import Database
 from core.store.door_key import secret_key
@@ -127,7 +128,10 @@ def upkeep_of(settings: Settings) -> Upkeep:
 
 
 def build(settings: Settings | None = None) -> Services:
-    """Opens the store, registers this machine, loads the shipped figures. Raises StoreInUse when another process holds the database."""
+    """Opens the store, registers this machine, loads the shipped figures. Raises StoreInUse when another process holds the database.
+
+    What a full disk keeps from being saved stands in `house.unsaved`.
+    """
     settings = settings or Settings()
 
     def make(name: str, progress: Progress) -> Path:
@@ -153,12 +157,30 @@ def build(settings: Settings | None = None) -> Services:
         role_claim=settings.role_claim,
         role_map=settings.role_map,
     )
-    own = [suite for box in store.boxes.all() if box.box_id == THIS_MACHINE for suite in box.suites]
-    store.boxes.put(this_machine(settings, own), who="the app", at=house.clock.now())
-    seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))
-    seed_public_results(house, (ROOT / "data" / "reference" / "public-results.csv").read_bytes())
-    follower, housekeeper = Follower(house, poll_s=settings.poll_s), Housekeeper(house)
-    return Services(house, follower, housekeeper, Jobs(), database, _door(settings))
+    parts = _parts(house, settings)
+    try:
+        put_in(house, parts)
+        door = _door(settings)
+    except BaseException:
+        database.close()
+        raise
+    follower, housekeeper = Follower(house, poll_s=settings.poll_s), Housekeeper(house, parts)
+    return Services(house, follower, housekeeper, Jobs(), database, door)
+
+
+def _parts(house: House, settings: Settings) -> Parts:
+    """What every start puts into the store; unchanged content writes nothing."""
+    reference = ROOT / "data" / "reference"
+
+    def this_box() -> None:
+        own = [suite for box in house.store.boxes.all() if box.box_id == THIS_MACHINE for suite in box.suites]
+        house.store.boxes.put(this_machine(settings, own), who="the app", at=house.clock.now())
+
+    return {
+        "This machine, as a box,": this_box,
+        "The published reference figures": lambda: seed_reference(house, tomllib.loads((reference / "section-e.toml").read_text("utf-8"))),
+        "The results published elsewhere": lambda: seed_public_results(house, (reference / "public-results.csv").read_bytes()),
+    }
 
 
 def _door(settings: Settings) -> LocalDoor:

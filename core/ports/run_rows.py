@@ -35,6 +35,10 @@ class RunRows(ABC):
         """Sets columns of run_state (state, note, problem, unreachable_since, reached_at, cancel_by, cancel_at, ended_at)."""
 
     @abstractmethod
+    def reorder(self, run_ids: list[str]) -> None:
+        """These runs wait in this order from now on (`queue_place`); one that waits no more is left alone."""
+
+    @abstractmethod
     def take_lease(self, run_id: str, token: str, *, now: datetime, until: datetime) -> bool:
         """Takes or prolongs the right to take in a run's events; False while another worker's has not run out."""
 

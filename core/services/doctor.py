@@ -17,6 +17,7 @@ from core.services.backups import NIGHTLY
 from core.services.house import House
 from core.services.ledger_check import verify_ledger
 from core.services.refetch import refetch_ledger
+from core.services.start_up import unsaved
 
 ENOUGH_BYTES = 1 << 30
 SKEW_S = 5.0
@@ -91,7 +92,7 @@ def _host(house: House, facts: list[dict[str, str]]) -> list[Finding]:
 
 
 def _store(house: House, facts: list[dict[str, str]], *, compare: bool) -> list[Finding]:
-    found, held = [], house.upkeep.holder() or {}
+    found, held = [_finding("store", problem.message, problem.hint) for problem in unsaved(house)], house.upkeep.holder() or {}
     _fact(facts, "store", f"held by process {held.get('pid')} on {held.get('host')} since {_moment(held.get('since'))}")
     if compare:
         proof = house.upkeep.compare()

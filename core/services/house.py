@@ -11,7 +11,7 @@ from typing import Any
 from core.domain.box import Box
 from core.domain.roles import NOBODY, Actor
 from core.domain.workload import Workload
-from core.errors import NotFound
+from core.errors import NotFound, StoreError
 from core.ports.archive import Archive
 from core.ports.bench_box import BenchBox
 from core.ports.clock import Clock
@@ -60,6 +60,7 @@ class House:
     role_map: dict[str, str] = field(default_factory=dict)
     noted: dict[tuple[str, ...], float] = field(default_factory=dict)
     kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    unsaved: dict[str, StoreError] = field(default_factory=dict)
 
     def keep(self, name: str, mark: Any, make: Callable[[], Any]) -> Any:
         """What `make` answers, made anew only when the store was written to or `mark` changed since. Callers leave it as it is."""

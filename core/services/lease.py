@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from core.errors import StoreError
+from core.services.access import authorize
 from core.services.house import House
 
 LASTS = timedelta(seconds=90)  # longer than the longest wait for a box's answer
@@ -35,6 +36,7 @@ class Lease:
 @contextlib.contextmanager
 def leased(house: House, run_id: str) -> Iterator[Lease | None]:
     """The lease while it is entered, None where another worker has it."""
+    authorize(house, "run.start", run_id)
     lease = Lease(house, run_id, secrets.token_hex(8))
     if not lease.prolong():
         yield None

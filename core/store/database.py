@@ -82,7 +82,13 @@ class Database:
         self._is_writing = False
         self._open_question: Head | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._connect()
+        is_new = not path.exists()
+        try:
+            self._connect()
+        except StoreError:
+            if is_new:  # a full disk leaves half a header, which would be refused as no database ever after
+                path.unlink(missing_ok=True)
+            raise
         with contextlib.suppress(OSError):
             os.chmod(path, 0o600)
 

@@ -87,6 +87,11 @@ class DuckRuns(RunRows):
                 stored = json.dumps(value) if name == "problem" and value is not None else value
                 cursor.execute(_SET[name], [stored, run_id])
 
+    def reorder(self, run_ids: list[str]) -> None:
+        with self._db.tx() as cursor:
+            for place, run_id in enumerate(run_ids, 1):
+                cursor.execute("UPDATE run_state SET queue_place = ? WHERE run_id = ? AND state = 'queued'", [place, run_id])
+
     def take_lease(self, run_id: str, token: str, *, now: datetime, until: datetime) -> bool:
         with self._db.tx(recorded=False) as cursor:
             held = cursor.execute("SELECT token, expires_at FROM ingest_leases WHERE run_id = ?", [run_id]).fetchone()

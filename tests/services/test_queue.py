@@ -6,13 +6,17 @@ import threading
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from core.bootstrap import SystemClock, build
+from core.domain.roles import RUNNER, VIEWER, Actor
 from core.domain.run import CANCELLED, DONE, new_run_id
+from core.errors import BoxBusy, NotAllowed
 from core.services import runs
 from core.services.boxes import list_boxes
 from core.services.follow import follow_once
 from core.services.lease import LASTS
-from core.services.queue import ahead_of, queue_of
+from core.services.queue import EARLIER, FIRST, LATER, ahead_of, move_in_queue, queue_of
 from tests.fakes.event_lines import EventLines
 from tests.services.conftest import REQUEST
 
@@ -58,6 +62,38 @@ def test_a_waiting_run_is_cancelled_without_a_word_to_the_box(house, box, start)
     assert box.calls == calls and box.cancels == [] and second not in box.submitted
     follow_once(house, third)
     assert "number 1 in the queue" in state(house, third)[1]
+
+
+def test_the_order_of_waiting_runs_can_be_changed_and_is_written_down(house, box, start, settings):
+    on_it, *waiting = [start(title=str(number)) for number in range(4)]
+    follow_once(house, on_it)
+    second, third, fourth = waiting
+    runner = house.acting(Actor("local:bo", "Bo", RUNNER, "page"))
+
+    def line() -> list[str]:
+        return [run["run_id"] for run in queue_of(house, "this-machine")]
+
+    move_in_queue(runner, fourth, FIRST)
+    assert line() == [on_it, fourth, second, third]
+    move_in_queue(runner, third, EARLIER)
+    move_in_queue(runner, fourth, LATER)
+    assert line() == [on_it, third, fourth, second]
+    move_in_queue(runner, second, LATER)
+    late = start(title="late")
+    assert line() == [on_it, third, fourth, second, late], "who asks now stands behind everybody"
+    acts = [row for row in house.store.audit.newest() if row["action"] == "run.order"]
+    assert [(row["object"], row["detail"]["before"], row["detail"]["after"], row["name"]) for row in reversed(acts)] == [
+        (fourth, 3, 1, "Bo"), (third, 3, 2, "Bo"), (fourth, 1, 2, "Bo"),
+    ], "a move to where it stands is none"  # fmt: skip
+    with pytest.raises(BoxBusy, match="waits no more"):
+        move_in_queue(runner, on_it, FIRST)
+    with pytest.raises(NotAllowed):
+        move_in_queue(house.acting(Actor("local:vi", "Vi", VIEWER, "page")), late, FIRST)
+    a_whole_run(house, box, on_it)
+    for run_id in (second, fourth, third):
+        follow_once(house, run_id)
+    assert box.starts == [on_it, third] and "number 1 in the queue" in state(house, fourth)[1]
+    assert house.upkeep.compare()["equal"]
 
 
 def test_a_stranger_on_the_box_is_named_waited_for_and_left_alone(house, box, start):
