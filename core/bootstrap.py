@@ -102,8 +102,30 @@ class BoxOpener:
                 key_path=box.key_path,
                 passphrase_env=box.passphrase_env or None,
                 pinned_key=box.host_key or None,
+                via=_jump(box),
             )
         )
+
+
+def _jump(box: Box) -> SshAddress | None:
+    """The jump host as an account of its own: its own pinned key, entered with the box's key file."""
+    jump = box.jump_address()
+    if jump is None:
+        return None
+    return SshAddress(
+        host=jump.host,
+        port=jump.port,
+        user=jump.user,
+        key_path=box.key_path,
+        passphrase_env=box.passphrase_env or None,
+        pinned_key=box.jump_host_key or None,
+        is_jump=True,
+    )
+
+
+def shown_host_key(host: str, port: int, through: Box | None = None) -> tuple[str, str]:
+    """(key line, fingerprint) that a host shows now. `through`: asked by way of this box's jump host."""
+    return fetch_host_key(host, port, via=_jump(through) if through is not None else None)
 
 
 def this_machine(settings: Settings, own: Sequence[Suite] = ()) -> Box:
@@ -145,7 +167,7 @@ def build(settings: Settings | None = None) -> Services:
         clock=SystemClock(),
         workloads=load_workloads(),
         open_box=BoxOpener(settings),
-        fetch_host_key=fetch_host_key,
+        fetch_host_key=shown_host_key,
         make_model=make,
         made_models=tuple(MODELS),
         version=VERSION,

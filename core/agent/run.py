@@ -53,14 +53,20 @@ class Run:
         self._write_agent()
         self._journal = Journal(self._folder)
         self._journal.hold_reserve()
-        self._beat = Heartbeat(self._folder)
+        self._beat, self._is_full = Heartbeat(self._folder), False
         self._watch = Watch(self._folder, self._spec.limits.lifetime_s, self._seen)
+        try:
+            self._begin()
+        except DiskFull:
+            self._is_full = True  # the first line stands there: the run has begun, and its end is told like any other
+        self._beat.start()
+
+    def _begin(self) -> None:
         self._journal.append(
             "run_started", run_id=self._spec.run_id, spec_sha256=self._spec.sha256, agent_sha256=self._agent_sha,
             python=platform.python_version(), platform=platform.platform(), hostname=socket.gethostname(), pid=os.getpid(),
             ancestors=proc.ancestors(os.getpid()), decision_head=self._spec.decision_head, requested_by=self._spec.requested_by,
         )  # fmt: skip
-        self._beat.start()
 
     def on_signal(self, number: int, _frame: Any) -> None:
         """SIGTERM from the box (shutdown, an administrator) stops the run in order."""
@@ -101,6 +107,8 @@ class Run:
             return "failed", failed.code, str(failed)
 
     def _sweep(self) -> tuple[str, str, str]:
+        if self._is_full:
+            raise DiskFull()
         self._beat.set(phase="preflight")
         self._watch()
         ready = Ready(self._root, self._spec, self._watch)

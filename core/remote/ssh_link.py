@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import paramiko
-from paramiko import Transport
+from paramiko import Channel, Transport
 
 from core.errors import BoxUnreachable, HostKeyChanged, InvalidInput
 from core.remote.ssh_address import SshAddress, fingerprint_of, host_problems
 from core.remote.ssh_errors import UnconfirmedHostKey, refused, translated, unreachable
 from core.remote.ssh_keys import file_key, signers
 
+_PROHIBITED = 1  # of RFC 4254: administratively prohibited
 _WEAK = {
     "ciphers": ["aes128-cbc", "aes192-cbc", "aes256-cbc", "3des-cbc"],
     "macs": ["hmac-sha1", "hmac-md5", "hmac-sha1-96", "hmac-md5-96"],
@@ -55,19 +56,28 @@ def link_facts(transport: Transport) -> dict[str, Any]:
     }
 
 
+class Link(Transport):
+    """A connection; `through`: the one to the jump host that carries it."""
+
+    through: Transport | None = None
+
+
 def close_link(transport: Transport) -> None:
-    """Ends the connection and its thread; `close()` alone leaves the socket of a handshake that failed."""
+    """Ends the connection, its thread, and the one that carries it; `close()` alone leaves the socket of a handshake that failed."""
     transport.close()
     transport.sock.close()
+    through = getattr(transport, "through", None)
+    if through is not None:
+        close_link(through)
 
 
-def fetch_host_key(host: str, port: int, limits: SshLimits = DEFAULT_LIMITS) -> tuple[str, str]:
-    """(key line, fingerprint) a box shows now, for a person to confirm. Nobody signs in."""
+def fetch_host_key(host: str, port: int, limits: SshLimits = DEFAULT_LIMITS, *, via: SshAddress | None = None) -> tuple[str, str]:
+    """(key line, fingerprint) a box shows now, for a person to confirm. Nobody signs in there; in to the jump host, where there is one."""
     problems = host_problems(host, port)
     if problems:
         raise InvalidInput(problems)
     with translated(f"{host}:{port}"):
-        transport = _handshake(host, port, None, limits)
+        transport = _handshake(host, port, None, limits, via)
         try:
             line = key_line_of(transport)
         finally:
@@ -79,7 +89,7 @@ def open_link(address: SshAddress, limits: SshLimits = DEFAULT_LIMITS) -> Transp
     """A signed-in connection. Any failure closes everything it opened."""
     own = file_key(address) if address.pin else None  # a bad key file is known without asking the box
     with translated(address.where):
-        transport = _handshake(address.host, address.port, address.pin, limits)
+        transport = _handshake(address.host, address.port, address.pin, limits, address.via)
         try:
             _check_pin(transport, address)
             _sign_in(transport, address, own, limits)
@@ -90,12 +100,21 @@ def open_link(address: SshAddress, limits: SshLimits = DEFAULT_LIMITS) -> Transp
         return transport
 
 
-def _handshake(host: str, port: int, pin: str | None, limits: SshLimits) -> Transport:
-    sock = socket.create_connection((host, port), timeout=limits.connect_s)
-    transport = None
+def _handshake(host: str, port: int, pin: str | None, limits: SshLimits, via: SshAddress | None) -> Link:
+    through = open_link(via, limits) if via is not None else None
     try:
-        _tune(sock, limits)
-        transport = Transport(sock, disabled_algorithms=_WEAK)
+        sock = _reach(host, port, limits, through)
+        try:
+            transport = Link(sock, disabled_algorithms=_WEAK)
+        except BaseException:
+            sock.close()
+            raise
+    except BaseException:
+        if through is not None:
+            close_link(through)
+        raise
+    transport.through = through
+    try:
         transport.banner_timeout = limits.banner_s
         transport.handshake_timeout = limits.banner_s
         transport.channel_timeout = limits.channel_s
@@ -104,10 +123,25 @@ def _handshake(host: str, port: int, pin: str | None, limits: SshLimits) -> Tran
         transport.get_remote_server_key()  # start_client returns silently when its time is up; this one raises then
         return transport
     except BaseException:
-        if transport is not None:
-            transport.close()
+        close_link(transport)
+        raise
+
+
+def _reach(host: str, port: int, limits: SshLimits, through: Transport | None) -> socket.socket | Channel:
+    """A plain socket, or a channel of the connection to the jump host, which then reaches for the box itself."""
+    if through is not None:
+        try:
+            return through.open_channel("direct-tcpip", (host, port), ("127.0.0.1", 0), timeout=limits.connect_s)
+        except paramiko.ChannelException as fault:
+            cause = "does not allow it" if fault.code == _PROHIBITED else "cannot reach it"
+            raise unreachable(f"{host}:{port}", f"the jump host {cause} ({fault.text}).") from fault
+    sock = socket.create_connection((host, port), timeout=limits.connect_s)
+    try:
+        _tune(sock, limits)
+    except BaseException:
         sock.close()
         raise
+    return sock
 
 
 def _tune(sock: socket.socket, limits: SshLimits) -> None:

@@ -159,6 +159,9 @@ def _box(house: House, facts: list[dict[str, str]], box: Box, *, ask: bool) -> l
     found = []
     if box.kind == "ssh" and not box.host_key:
         found.append(_finding("boxes", f"{box.name}: no host key is pinned.", "Register the box anew and compare its fingerprint."))
+    if box.jump and not box.jump_host_key:
+        todo = "Open Change this box on its card, read the jump host's key and compare its fingerprint."
+        found.append(_finding("boxes", f"{box.name}: no key of its jump host {box.jump} is pinned.", todo))
     if not ask:
         return found + _by_newest_check(house, facts, box)
     try:

@@ -36,6 +36,7 @@ class Live:
 class House:
     """Everything the services stand on. `open_box` gives the same connection object for the same registration.
 
+    `fetch_host_key`: (host, port[, box through whose jump host]) → (key line, fingerprint).
     `second_person`: whether this team asks for a second named person on a decision against the suggestion.
     """
 
@@ -45,7 +46,7 @@ class House:
     clock: Clock
     workloads: dict[str, Workload]
     open_box: Callable[[Box], BenchBox]
-    fetch_host_key: Callable[[str, int], tuple[str, str]]
+    fetch_host_key: Callable[..., tuple[str, str]]
     make_model: Callable[[str, Progress], Path]
     made_models: tuple[str, ...]
     version: str

@@ -16,6 +16,7 @@ import pytest
 
 from core.errors import StoreError, StoreInUse
 from core.store import migrations
+from core.store.database import Database
 from core.store.digests import digests
 from core.store.open import open_store
 from core.store.record import HouseRecord
@@ -213,6 +214,23 @@ def test_a10_an_interrupted_upgrade_is_old_or_new_and_a_backup_was_made_first(st
             with duckdb.connect(str(backups[0]), read_only=True) as connection:
                 assert connection.execute("SELECT count(*) FROM worksheets").fetchone() == (len(ids),)
     assert seen["new"] >= 1 and sum(seen.values()) == 3
+
+
+def test_a10_a_database_from_before_the_record_is_copied_then_recorded_whole(tmp_path):
+    path = tmp_path / "old.duckdb"
+    old = Database(path)
+    migrations.apply_pending(old, upto=2)
+    with old.tx() as cursor:
+        cursor.execute("INSERT INTO worksheets VALUES ('w-1', 't', '{\"share\": 0.1}', 'Ada', TIMESTAMPTZ '2026-11-29 00:00:00+00')")
+        cursor.execute("INSERT INTO recipes VALUES ('r', '{}')")
+    old.close()
+    before, ids, said = contents(path)
+    assert ids == ["w-1"] and before["recipes"]["rows"] == 1 and said == []
+    (backup,) = (folder_of(path) / "backups").glob("before-schema-0003-*.duckdb")
+    with duckdb.connect(str(backup), read_only=True) as connection:
+        assert connection.execute("SELECT max(number) FROM schema_migrations").fetchone() == (2,)
+    path.unlink()
+    assert contents(path)[:2] == (before, ids)
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def box_card(house: House, row: dict[str, Any]) -> None:
             st.subheader(literal(box.name), anchor=False)
             st.caption(_stands(row))
             if box.kind == "ssh":
-                st.text(f"{box.user}@{box.host}:{box.port} · host key {box.fingerprint}")
+                st.text(f"{box.where} · host key {box.fingerprint}")
         is_out = services().jobs.state(job) == "running"
         if button.button("Check", key=f"check-{box.box_id}", disabled=is_out, width="stretch"):
             start_check(house, box.box_id)
