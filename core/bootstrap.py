@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,12 +181,11 @@ def build(settings: Settings | None = None) -> Services:
         role_map=settings.role_map,
     )
     parts = _parts(house, settings)
-    try:
+    with ExitStack() as opened:
+        opened.callback(database.close)
         put_in(house, parts)
         door = _door(settings)
-    except BaseException:
-        database.close()
-        raise
+        opened.pop_all()
     follower, housekeeper = Follower(house, poll_s=settings.poll_s), Housekeeper(house, parts)
     return Services(house, follower, housekeeper, Jobs(), database, door)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,46 +86,37 @@ def fetch_host_key(host: str, port: int, limits: SshLimits = DEFAULT_LIMITS, *, 
     return line, fingerprint_of(line)
 
 
-def open_link(address: SshAddress, limits: SshLimits = DEFAULT_LIMITS) -> Transport:
+def open_link(address: SshAddress, limits: SshLimits = DEFAULT_LIMITS) -> Link:
     """A signed-in connection. Any failure closes everything it opened."""
     own = file_key(address) if address.pin else None  # a bad key file is known without asking the box
-    with translated(address.where):
+    with translated(address.where), ExitStack() as opened:
         transport = _handshake(address.host, address.port, address.pin, limits, address.via)
-        try:
-            _check_pin(transport, address)
-            _sign_in(transport, address, own, limits)
-        except BaseException:
-            close_link(transport)
-            raise
+        opened.callback(close_link, transport)
+        _check_pin(transport, address)
+        _sign_in(transport, address, own, limits)
         transport.set_keepalive(limits.keepalive_s)
+        opened.pop_all()  # all went well: nothing is closed
         return transport
 
 
 def _handshake(host: str, port: int, pin: str | None, limits: SshLimits, via: SshAddress | None) -> Link:
-    through = open_link(via, limits) if via is not None else None
-    try:
-        sock = _reach(host, port, limits, through)
-        try:
-            transport = Link(sock, disabled_algorithms=_WEAK)
-        except BaseException:
-            sock.close()
-            raise
-    except BaseException:
+    with ExitStack() as opened:
+        through = open_link(via, limits) if via is not None else None
         if through is not None:
-            close_link(through)
-        raise
-    transport.through = through
-    try:
+            opened.callback(close_link, through)
+        sock = _reach(host, port, limits, through)
+        opened.callback(sock.close)
+        transport = Link(sock, disabled_algorithms=_WEAK)
+        opened.callback(transport.close)
+        transport.through = through
         transport.banner_timeout = limits.banner_s
         transport.handshake_timeout = limits.banner_s
         transport.channel_timeout = limits.channel_s
         _prefer_pinned_type(transport, pin)
         transport.start_client(timeout=2 * limits.banner_s)
         transport.get_remote_server_key()  # start_client returns silently when its time is up; this one raises then
+        opened.pop_all()
         return transport
-    except BaseException:
-        close_link(transport)
-        raise
 
 
 def _reach(host: str, port: int, limits: SshLimits, through: Transport | None) -> socket.socket | Channel:
@@ -135,13 +127,11 @@ def _reach(host: str, port: int, limits: SshLimits, through: Transport | None) -
         except paramiko.ChannelException as fault:
             cause = "does not allow it" if fault.code == _PROHIBITED else "cannot reach it"
             raise unreachable(f"{host}:{port}", f"the jump host {cause} ({fault.text}).") from fault
-    sock = socket.create_connection((host, port), timeout=limits.connect_s)
-    try:
+    with ExitStack() as opened:
+        sock = opened.enter_context(socket.create_connection((host, port), timeout=limits.connect_s))
         _tune(sock, limits)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
+        opened.pop_all()
+        return sock
 
 
 def _tune(sock: socket.socket, limits: SshLimits) -> None:
