@@ -64,6 +64,7 @@ def test_everything_in_a_lived_in_house_can_be_made_anew(house, lived, settings)
     assert all(one["before"] == one["anew"] for one in tables.values())
     assert set(answer["not_in_the_record"]) == {
         "cell_gates",
+        "ingest_leases",
         "published_cells",
         "published_remarks",
         "public_results",
