@@ -89,8 +89,13 @@ class Database:
             if is_new:  # a full disk leaves half a header, which would be refused as no database ever after
                 path.unlink(missing_ok=True)
             raise
-        with contextlib.suppress(OSError):
-            os.chmod(path, 0o600)
+        self._keep_from_others()
+
+    def _keep_from_others(self) -> None:
+        """File and write-ahead log are their owner's alone; the driver makes a new log after every checkpoint, open to all."""
+        for path in (self.path, self.path.with_name(f"{self.path.name}.wal")):
+            with contextlib.suppress(OSError):
+                os.chmod(path, 0o600)
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -129,6 +134,7 @@ class Database:
                 self._commit(cursor, self.record.head if self.record is not None and self.record.head != before else None)
             finally:
                 self.writes += 1
+                self._keep_from_others()
 
     def rows(self, sql: str, params: list[object] | None = None) -> list[dict[str, object]]:
         """Answers a question as a list of dicts (column → Python value)."""
