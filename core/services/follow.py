@@ -19,7 +19,7 @@ from core.services import boxes
 from core.services.access import authorize
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
-from core.services.lease import Lease, leased
+from core.services.lease import Lease, take_lease
 from core.services.queue import take_turn, wait_for_stranger
 from core.services.refetch import refetch_ledger
 from core.services.specs import spec_of
@@ -126,9 +126,10 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool =
     data = b"" if ended else box.read_events(run_id, run["read_offset"])
     if not ended and not is_short and not data:
         return False
-    with leased(house, run_id) as lease:
-        if lease is None:
-            return False
+    lease = take_lease(house, run_id)
+    if lease is None:
+        return False
+    with lease:
         if ended:  # taken in before, and cut off before the run was closed here
             _finish(house, run_id, box, ended[-1]["body"])
             return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,7 +16,7 @@ LASTS = timedelta(seconds=90)  # longer than the longest wait for a box's answer
 
 @dataclass
 class Lease:
-    """A worker's right to take in one run's events. The store asks for its token in the very transaction that writes them."""
+    """A worker's right to take in one run's events, while it is entered. The transaction that writes them asks for its token."""
 
     house: House
     run_id: str
@@ -32,17 +31,16 @@ class Lease:
         self.until = now + LASTS
         return self.house.store.runs.take_lease(self.run_id, self.token, now=now, until=self.until)
 
+    def __enter__(self) -> Lease:
+        return self
 
-@contextlib.contextmanager
-def leased(house: House, run_id: str) -> Iterator[Lease | None]:
-    """The lease while it is entered, None where another worker has it."""
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(StoreError):  # it runs out by itself
+            self.house.store.runs.end_lease(self.run_id, self.token)
+
+
+def take_lease(house: House, run_id: str) -> Lease | None:
+    """The lease, to be entered; None where another worker has it."""
     authorize(house, "run.start", run_id)
     lease = Lease(house, run_id, secrets.token_hex(8))
-    if not lease.prolong():
-        yield None
-        return
-    try:
-        yield lease
-    finally:
-        with contextlib.suppress(StoreError):  # it runs out by itself
-            house.store.runs.end_lease(run_id, lease.token)
+    return lease if lease.prolong() else None
