@@ -71,7 +71,7 @@ def close_for(folder: str, why: Stop, proof: Proof) -> None:
         _write(
             journal, "run_finished", outcome="cancelled" if is_stop else "failed", reason={"code": why.code, "text": text}, winner=None,
             drifted=None, stop=asdict(why) if is_stop else None, samples=None, left=proof.left,
-            proof={"ports": proof.ports, "gpu_over_mib": proof.gpu_over_mib}, events=journal.seq + 1,
+            proof={"ports": proof.ports, "gpu_over_mib": proof.gpu_over_mib},
         )  # fmt: skip
     finally:
         journal.close()

@@ -288,7 +288,7 @@ class Run:
         proof = prove(self._root, self._spec.run_id, self._agent, lambda: self._gpu_over)
         os.close(self._lock_fd)
         body = last_words(self._spec.plan, self._done, outcome, (code, text), proof)
-        self._journal.append("run_finished", samples=self._journal.samples, events=self._journal.seq + 1, **body)
+        self._journal.append("run_finished", samples=self._journal.samples, **body)
         self._journal.close()
         self._beat.stop("finished")
 

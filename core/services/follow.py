@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from typing import Any
 
 from core.domain.arms import cancelled
 from core.domain.box import THIS_MACHINE
-from core.domain.event_lines import Page, read_page
+from core.domain.event_lines import read_page, shortfall
 from core.domain.run import CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, QUEUED, RUNNING, SweepRequest
-from core.errors import BenchError, PreflightRefused, RemoteError, StoreError
+from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError, StoreError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.access import authorize
@@ -22,9 +23,9 @@ from core.services.ingest import Context, batch_of
 from core.services.lease import Lease, take_lease
 from core.services.queue import take_turn, wait_for_stranger
 from core.services.refetch import refetch_ledger
+from core.services.run_logs import keep_logs, load_logs
 from core.services.specs import spec_of
 
-LOG_LIMIT = 64 << 20
 TAIL = 4096
 STILL_S = 4.0  # a heartbeat comes each second; after this long without one the box is asked
 _CLEARING = "the app"  # who asks a box to clear up after a dead agent
@@ -59,9 +60,20 @@ def follow_once(house: House, run_id: str) -> bool:
         return fresh or _notice_end_without_word(house, run_id, box)
     except (RemoteError, StoreError, OSError):
         raise  # nothing is known about the run: the next look goes on where this one was cut off
+    except OutputNotUnderstood as problem:
+        _quarantine(house, run, problem)
+        return True
     except BenchError as problem:
         end_run(house, run_id, FAILED, problem.message, problem)
         return True
+
+
+def _quarantine(house: House, run: dict[str, Any], problem: OutputNotUnderstood) -> None:
+    """A gap or a changed line: nothing after it counts, so the box is asked to stop. Out of reach, its lifetime ends it."""
+    note = f"Quarantined: {problem.message} What came before is kept; nothing after it is taken in, and the box was asked to stop."
+    with contextlib.suppress(RemoteError, PreflightRefused):
+        house.open_box(house.box(run["box_id"])).cancel(run["run_id"], _CLEARING)
+    end_run(house, run["run_id"], FAILED, note, problem)
 
 
 def _carry_cancel(house: House, run: dict[str, Any], box: BenchBox) -> None:
@@ -151,7 +163,7 @@ def _take_in_pages(house: House, run: dict[str, Any], box: BenchBox, lease: Leas
         page = read_page(data, last_seq=seq, last_sha=sha)
         if not page.consumed:
             break
-        batch = batch_of(page, context, run_id=run_id, offset=offset, logs=_load_logs(box, run_id, page))
+        batch = batch_of(page, context, run_id=run_id, offset=offset, logs=load_logs(box, run_id, page))
         batch.lease = lease.token
         if not lease.prolong():
             break
@@ -166,24 +178,6 @@ def _take_in_pages(house: House, run: dict[str, Any], box: BenchBox, lease: Leas
     return came
 
 
-def _load_logs(box: BenchBox, run_id: str, page: Page) -> dict[int, bytes]:
-    """The load log of each engine that came up in this page, up to the moment it was ready."""
-    ready = [event for event in page.events if event["kind"] == "server_ready"]
-    return {event["server"]: _read_all(box, run_id, f"server-{event['server']}.log", min(event["log_bytes"], 4 << 20)) for event in ready}
-
-
-def _read_all(box: BenchBox, run_id: str, name: str, size: int) -> bytes:
-    parts: list[bytes] = []
-    done = 0
-    while done < size:
-        part = box.read_log(run_id, name, done, min(1 << 20, size - done))
-        if not part:
-            break
-        parts.append(part)
-        done += len(part)
-    return b"".join(parts)
-
-
 def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> None:
     """Brings the raw logs home, then closes the run: in this order, so that a cut in between is mended by the next look."""
     keep_logs(house, run_id, box)
@@ -191,6 +185,11 @@ def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> No
     if end["outcome"] == "cancelled" and str(reason.get("text")).startswith(cancelled(_CLEARING).text):
         why = _GONE[1]  # the app had asked the box to clear up after a dead agent, and was cut off there
         end_run(house, run_id, LOST, why, BenchError(why, title=_GONE[0], hint=_AGAIN))
+        return
+    short = _shortfall(house, run_id, end)
+    if short:
+        end_run(house, run_id, FAILED, f"Incomplete: {short}.", OutputNotUnderstood(f"{short.capitalize()}. {_KEPT}", title="Not complete"))
+        house.live.pop(run_id, None)
         return
     problem = None
     if end["outcome"] == "failed":
@@ -205,18 +204,9 @@ def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> No
     house.live.pop(run_id, None)
 
 
-def keep_logs(house: House, run_id: str, box: BenchBox) -> None:
-    """Keeps every engine log and the telemetry of the run beside the database, whole up to 64 MiB."""
-    authorize(house, "run.start", run_id)
-    kept = {row["name"] for row in house.store.runs.raw_files(run_id)}
-    numbers = sorted({event["body"]["server"] for event in house.store.runs.events(run_id, kinds=("server_starting",))})
-    for name in (*(f"server-{number}.log" for number in numbers), "telemetry.csv"):
-        size = box.log_size(run_id, name)
-        if name not in kept and size is not None:
-            data = _read_all(box, run_id, name, min(size, LOG_LIMIT))
-            raw = house.archive.keep(run_id, name, data)
-            row = {"run_id": run_id, "name": name, "sha256": raw.sha256, "bytes": raw.bytes, "stored_as": raw.stored_as}
-            house.store.runs.add_raw_file({**row, "noted_at": house.clock.now()})
+def _shortfall(house: House, run_id: str, end: dict[str, Any]) -> str:
+    run = house.store.runs.get(run_id)
+    return shortfall(end, events=run["last_seq"] if run else 0, samples=len(house.store.runs.events(run_id, kinds=("sample",))))
 
 
 def _look_live(house: House, run_id: str, box: BenchBox) -> None:
