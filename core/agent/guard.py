@@ -16,7 +16,7 @@ from core.agent import locks
 from core.agent.ending import close_for, prove
 from core.agent.journal import is_finished
 from core.agent.leftovers import read_agent, who_asked
-from core.agent.telemetry import held_since_start
+from core.agent.telemetry import GPU_LEAST_S, held_since_start
 from core.domain.arms import Stop, cancelled
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _wait(folder: str, spec: Spec, alive: int) -> bool:
 
 def _clear(root: str, folder: str, spec: Spec, hangs: bool) -> None:
     """Ends everything of the run. Only a ledger whose agent had to be ended from here is closed: a death by itself stays one."""
-    proof = prove(root, spec.run_id, read_agent(folder), lambda: held_since_start(folder))
+    proof = prove(root, spec.run_id, read_agent(folder), lambda: held_since_start(folder, max(GPU_LEAST_S, spec.limits.grace_s)))
     sys.stderr.write("guard: the agent %s.%s\n" % ("was overdue and was ended" if hangs else "ended without a last word", proof.sentence()))
     if not hangs:
         return

@@ -22,7 +22,7 @@ from core.agent.measure import OK, Meter, was_cut
 from core.agent.preflight import Ready, RunFailed, StageFailed
 from core.agent.pricing import figures_of
 from core.agent.spec import Spec
-from core.agent.telemetry import Telemetry
+from core.agent.telemetry import GPU_LEAST_S, Telemetry
 from core.agent.watch import OutOfTime, Stopped, Watch
 from core.domain import sweep
 from core.domain.looks import noise_plan
@@ -125,7 +125,7 @@ class Run:
             After(self._spec, ready, self._journal, self._watch, self._beat, hands).run(sweep.winner(self._done))
         finally:
             self._put_down()
-            self._gpu_over = self._telemetry.still_held_mib()
+            self._gpu_over = self._telemetry.still_held_mib(max(GPU_LEAST_S, self._spec.limits.grace_s))
             self._telemetry.stop()
         stop = sweep.stop_of(self._spec.plan, self._done)
         if stop is not None and stop.code == "baseline_failed":

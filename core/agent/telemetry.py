@@ -18,7 +18,7 @@ from core.agent.files import open_private
 
 EVERY_S = 1.0
 LIMIT_S = 2.0  # for one answer of nvidia-smi
-GPU_WAIT_S, GPU_SLACK_MIB = 10.0, 200.0
+GPU_WAIT_S, GPU_LEAST_S, GPU_SLACK_MIB = 10.0, 2.0, 200.0
 _AGAIN_S = 30.0  # after it hung or failed: asked anew so much later
 _LARGEST = 32 << 20
 _KEPT = 7200
