@@ -19,7 +19,6 @@ from tests.browser.app_process import App
 from tests.browser.raw_socket import tabs
 from tests.remote.scripted_box import MODEL, SCRIPT
 
-
 PER_TAB = 5  # its socket, and the event loop that the server makes for the thread that draws it (three)
 
 
