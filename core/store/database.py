@@ -82,13 +82,7 @@ class Database:
         self._is_writing = False
         self._open_question: Head | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
-        is_new = not path.exists()
-        try:
-            self._connect()
-        except StoreError:
-            if is_new:  # a full disk leaves half a header, which would be refused as no database ever after
-                path.unlink(missing_ok=True)
-            raise
+        self._connect()
         self._keep_from_others()
 
     def _keep_from_others(self) -> None:
