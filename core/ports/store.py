@@ -13,6 +13,7 @@ from typing import Any
 from core.domain.box import Box
 from core.ports.batch import Batch
 from core.ports.doors import AuditRows, PeopleRows, TokenRows
+from core.ports.names import Names
 from core.ports.tables import TableRows
 
 Row = dict[str, Any]
@@ -272,7 +273,11 @@ class DecisionRows(ABC):
 
     @abstractmethod
     def all(self) -> list[Row]:
-        """Entries by number, `evidence` and `details` as dicts; `details` None for entries from before there were any."""
+        """Entries by number, `evidence` and `details` as dicts (`details` None for entries from before there were any), names resolved."""
+
+    @abstractmethod
+    def chain(self) -> list[Row]:
+        """The same as recorded, with handles: what the hashes were taken over."""
 
 
 @dataclass(frozen=True)
@@ -290,3 +295,4 @@ class Store:
     people: PeopleRows
     tokens: TokenRows
     audit: AuditRows
+    names: Names
