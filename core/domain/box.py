@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from core.domain.forms import Name, Record
+from core.domain.engine_flags import refused_in_command
+from core.domain.forms import Name, Record, printable
 from core.domain.suite_score import JSON, REGEX, rule_problem
 
 THIS_MACHINE = "this-machine"
 _HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,253}")
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
 _JUMP = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
-_PATH = re.compile(r"[^\x00-\x1f]{1,1000}")
 
 
 class Engine(Record):
@@ -24,12 +24,20 @@ class Engine(Record):
     kind: Literal["llama.cpp"] = "llama.cpp"
     argv: list[str] = Field(min_length=1, max_length=20)
 
+    @field_validator("argv")
+    @classmethod
+    def _argv_may_be_registered(cls, value: list[str]) -> list[str]:
+        problem = refused_in_command(value)
+        if problem:
+            raise ValueError(problem)
+        return value
+
 
 class ModelFile(Record):
     """A model by name and path on the box."""
 
     name: Name
-    path: str = Field(min_length=1, max_length=1000)
+    path: Annotated[str, AfterValidator(printable)] = Field(min_length=1, max_length=1000)
 
 
 class Suite(Record):
@@ -41,15 +49,17 @@ class Suite(Record):
     id: Name
     argv: list[str] = Field(min_length=1, max_length=40)
     by: Literal["exit", "file", "json", "regex"] = "exit"
-    at: str = Field(default="", max_length=300)
+    at: Annotated[str, AfterValidator(printable)] = Field(default="", max_length=300)
     limit_s: float = Field(default=600.0, ge=1, le=14_400)
     band: float = Field(default=10.0, ge=0, le=1000, allow_inf_nan=False)
 
     @field_validator("argv")
     @classmethod
     def _argv_is_plain(cls, value: list[str]) -> list[str]:
-        if not value[0].strip() or any("\0" in part or len(part) > 1000 for part in value):
+        if not value[0].strip() or value[0].startswith("-") or any(len(part) > 1000 for part in value):
             raise ValueError("needs a program and its arguments, one a line, each at most 1000 characters.")
+        if any(not part.isprintable() for part in value):
+            raise ValueError("may not contain control characters or line breaks.")
         return value
 
     @model_validator(mode="after")
@@ -130,14 +140,19 @@ class BoxForm(Record):
             return value if info.field_name == "engine" else ""
         if not value:
             raise ValueError("is needed.")
-        if not value.startswith("/") or not _PATH.fullmatch(value):
+        if not value.startswith("/") or not value.isprintable():
             raise ValueError("has to be an absolute path on the box.")
+        flags = [word for word in value.split()[1:] if word.startswith("-")] if info.field_name == "engine" else []
+        if flags:
+            raise ValueError(
+                f"is the program alone; “{flags[0][:60]}” is a flag. What a run needs the app adds itself, from its own table."
+            )
         return value
 
     @field_validator("key_path")
     @classmethod
     def _key_path_is_a_path(cls, value: str) -> str:
-        if not _PATH.fullmatch(value) or not value.isprintable():
+        if not value.isprintable():
             raise ValueError("has to be the path of a file on this computer.")
         return value
 

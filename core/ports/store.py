@@ -12,6 +12,7 @@ from typing import Any
 
 from core.domain.box import Box
 from core.ports.doors import AuditRows, PeopleRows, TokenRows
+from core.ports.names import Names
 from core.ports.run_rows import RunRows
 from core.ports.tables import TableRows
 
@@ -224,7 +225,11 @@ class DecisionRows(ABC):
 
     @abstractmethod
     def all(self) -> list[Row]:
-        """Entries by number, `evidence` and `details` as dicts; `details` None for entries from before there were any."""
+        """Entries by number, `evidence` and `details` as dicts (`details` None for entries from before there were any), names resolved."""
+
+    @abstractmethod
+    def chain(self) -> list[Row]:
+        """The same as recorded, with handles: what the hashes were taken over."""
 
 
 @dataclass(frozen=True)
@@ -242,3 +247,4 @@ class Store:
     people: PeopleRows
     tokens: TokenRows
     audit: AuditRows
+    names: Names

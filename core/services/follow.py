@@ -114,8 +114,8 @@ def _spec(house: House, run: dict[str, Any], request: SweepRequest) -> dict[str,
     run_id = run["run_id"]
     house.store.runs.set_state(run_id, note="Asking the box what it has.")
     report = boxes.check_box(house, run["box_id"])
-    decisions = house.store.decisions.all()
-    return spec_of(
+    decisions = house.store.decisions.chain()
+    spec = spec_of(
         run_id=run_id,
         request=request,
         box=house.box(run["box_id"]),
@@ -125,6 +125,7 @@ def _spec(house: House, run: dict[str, Any], request: SweepRequest) -> dict[str,
         head=decisions[-1]["sha"] if decisions else "",
         grace_s=house.grace_s,
     )
+    return {**spec, "audit_head": house.store.audit.head()[1]}  # the box keeps a dated copy of both heads
 
 
 def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool = True) -> bool:

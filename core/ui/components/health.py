@@ -11,6 +11,7 @@ from core.errors import BenchError
 from core.services.backups import back_up
 from core.services.doctor import doctor
 from core.services.house import House
+from core.ui.components.defused import defused
 from core.ui.components.errand import errand
 from core.ui.components.figures import size
 from core.ui.context import services
@@ -85,4 +86,4 @@ def backup_list(house: House) -> None:
     if not rows:
         st.info("None yet. The running app makes one each night; `python -m core backup --to DIR` puts one on another disk.")
         return
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="backups")
+    st.dataframe(defused(pd.DataFrame(rows)), hide_index=True, width="stretch", key="backups")

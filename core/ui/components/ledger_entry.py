@@ -9,8 +9,8 @@ import streamlit as st
 from core.domain.promotion import Delta
 from core.services.ledger import summary_of
 from core.ui.components.cell_list import arm, cell_list
-from core.ui.components.decision_form import verdict_badge
-from core.ui.components.figures import NOT_RECORDED, STALE, blank, rate_range, sign, speedup, when
+from core.ui.components.decision_form import signed_by, verdict_badge
+from core.ui.components.figures import NOT_RECORDED, STALE, blank, rate_range, sign, speedup
 from core.ui.components.gate_list import gate_list
 from core.ui.components.links import decision_link, run_link, worksheet_link
 from core.ui.components.run_list import cut
@@ -40,7 +40,7 @@ def entry_head(entry: dict[str, Any], summary: dict[str, Any]) -> None:
             st.badge(f"{STALE} STALE", color="yellow")
         st.text(f"{summary['model']} · {_what(summary)}")
         st.text(paid(summary))
-    st.text(f"{entry['owner']} · {when(entry['noted_at'])} · action: {entry['action']}")
+    st.text(signed_by(entry))
     details = entry.get("details") or {}
     st.text(entry["reason"] or "no reason given")
     if details.get("against_why"):
