@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
@@ -14,6 +14,7 @@ from core.domain.suite_score import JSON, REGEX, rule_problem
 THIS_MACHINE = "this-machine"
 _HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,253}")
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
+_JUMP = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
 
 
 class Engine(Record):
@@ -69,6 +70,24 @@ class Suite(Record):
         return self
 
 
+class Jump(NamedTuple):
+    """Where a jump host is, and as whom it is entered; `user` "": as on the box."""
+
+    user: str
+    host: str
+    port: int
+
+    @classmethod
+    def read(cls, text: str) -> Jump:
+        """From `[user@]host[:port]`. Raises ValueError."""
+        found = _JUMP.fullmatch(text)
+        if found is None or found["host"].startswith("-") or not 1 <= int(found["port"] or 22) <= 65535:
+            raise ValueError("has to be user@host:port; user and port may be left out.")
+        if found["user"] and not _USER.fullmatch(found["user"]):
+            raise ValueError("names no Unix user before the @.")
+        return cls(found["user"] or "", found["host"].strip("[]"), int(found["port"] or 22))
+
+
 STANDARD, LOCKED = "standard", "locked"
 OWNERS_PATH = "(set by the owner of the box)"
 
@@ -76,6 +95,7 @@ OWNERS_PATH = "(set by the owner of the box)"
 class BoxForm(Record):
     """What a person fills in to add an SSH box. `engine` and `models` are absolute paths on the box.
 
+    `jump`: the host it is reached through, `[user@]host[:port]`, entered with the same key file; "" for none.
     In locked mode the box's owner has installed the gate and says there what may run: `engine` is an id of that list, `models` is empty.
     """
 
@@ -88,6 +108,14 @@ class BoxForm(Record):
     engine: str = Field(min_length=1, max_length=1000)
     models: str = Field(default="", max_length=1000, validate_default=True)
     python: str = Field(default="python3", min_length=1, max_length=1000)
+    jump: str = Field(default="", max_length=300)
+
+    @field_validator("jump")
+    @classmethod
+    def _jump_is_an_address(cls, value: str) -> str:
+        if value:
+            Jump.read(value)
+        return value
 
     @field_validator("host")
     @classmethod
@@ -137,7 +165,7 @@ class BoxForm(Record):
 
 
 class Box(Record):
-    """A box as registered. `host_key` is the pinned key line, `fingerprint` its SHA256 form."""
+    """A box as registered. `host_key` is the pinned key line, `fingerprint` its SHA256 form; `jump_host_key` the jump host's own."""
 
     box_id: Name
     name: Name
@@ -150,11 +178,26 @@ class Box(Record):
     passphrase_env: str = ""
     host_key: str = ""
     fingerprint: str = ""
+    jump: str = ""
+    jump_host_key: str = ""
+    jump_fingerprint: str = ""
     python: list[str] = Field(default=["python3"])
     engines: list[Engine]
     models: list[ModelFile] = []
     model_roots: list[str] = []
     suites: list[Suite] = []
+
+    def jump_address(self) -> Jump | None:
+        """The jump host with the user it is entered as, None where the box is reached directly."""
+        if not self.jump:
+            return None
+        found = Jump.read(self.jump)
+        return found._replace(user=found.user or self.user)
+
+    @property
+    def where(self) -> str:
+        """user@host:port, and through whom, for sentences."""
+        return f"{self.user}@{self.host}:{self.port}" + (f" through {self.jump}" if self.jump else "")
 
     def engine(self, engine_id: str) -> Engine | None:
         """The engine of that id, None when the box has no such engine."""

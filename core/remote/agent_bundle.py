@@ -22,6 +22,7 @@ FILES = (
     "core/agent/forget.py",
     "core/agent/gate.py",
     "core/agent/gguf_head.py",
+    "core/agent/guard.py",
     "core/agent/heartbeat.py",
     "core/agent/journal.py",
     "core/agent/leftovers.py",

@@ -18,6 +18,7 @@ from core.services.decisions import adopt_signed, signed_only
 from core.services.house import House
 from core.services.ledger_check import verify_ledger
 from core.services.refetch import refetch_ledger
+from core.services.start_up import unsaved
 
 ENOUGH_BYTES = 1 << 30
 SKEW_S = 5.0
@@ -92,7 +93,7 @@ def _host(house: House, facts: list[dict[str, str]]) -> list[Finding]:
 
 
 def _store(house: House, facts: list[dict[str, str]], *, compare: bool) -> list[Finding]:
-    found, held = [], house.upkeep.holder() or {}
+    found, held = [_finding("store", problem.message, problem.hint) for problem in unsaved(house)], house.upkeep.holder() or {}
     _fact(facts, "store", f"held by process {held.get('pid')} on {held.get('host')} since {_moment(held.get('since'))}")
     if compare:
         proof = house.upkeep.compare()
@@ -161,6 +162,9 @@ def _box(house: House, facts: list[dict[str, str]], box: Box, *, ask: bool) -> l
     found = []
     if box.kind == "ssh" and not box.host_key:
         found.append(_finding("boxes", f"{box.name}: no host key is pinned.", "Register the box anew and compare its fingerprint."))
+    if box.jump and not box.jump_host_key:
+        todo = "Open Change this box on its card, read the jump host's key and compare its fingerprint."
+        found.append(_finding("boxes", f"{box.name}: no key of its jump host {box.jump} is pinned.", todo))
     if not ask:
         return found + _by_newest_check(house, facts, box)
     try:

@@ -90,7 +90,7 @@ class DuckAudit(AuditRows):
 
     def head(self) -> tuple[int, str]:
         rows = self._db.rows("SELECT number, sha FROM audit ORDER BY number DESC LIMIT 1")
-        return (rows[0]["number"], rows[0]["sha"]) if rows else (0, "")
+        return (int(str(rows[0]["number"])), str(rows[0]["sha"])) if rows else (0, "")
 
     def all(self) -> list[Row]:
         return [_line(row) for row in self._db.rows("SELECT * FROM audit ORDER BY number")]

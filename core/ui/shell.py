@@ -5,12 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from core.domain.roles import NONE, allowed
+from core.services.start_up import unsaved
 from core.ui.components.person import person, person_field
 from core.ui.components.restart import restart_notice
 from core.ui.context import house, services
 from core.ui.identity import recall_name
 from core.ui.menu import ENTRIES
-from core.ui.problem import shown
+from core.ui.problem import show, shown
 
 st.set_page_config(page_title="Draftledger", page_icon="🧾", layout="wide", initial_sidebar_state="auto")
 
@@ -39,4 +40,7 @@ with st.sidebar:
         st.caption(f"Draftledger {opened.version}")
         restart_notice(is_left)
 
+if opened.actor.role != NONE:
+    for problem in unsaved(opened):
+        show(problem)
 chosen.run()

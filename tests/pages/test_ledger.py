@@ -43,7 +43,7 @@ def test_newest_first_with_speed_owner_and_reason(open_page: OpenPage, house: Ho
     assert "made-moe · n=1" in texts and "made-moe · not priced" in texts
     assert "0.82× ▼" in texts and "no speed-up measured" in texts
     assert any(text.startswith("Ada (local identity) · ") and text.endswith("action: disable") for text in texts)
-    assert any(text.startswith("Bo · ") and text.endswith("action: not priced") for text in texts)
+    assert any(text.startswith("Bo (local identity) · ") and text.endswith("action: not priced") for text in texts)
     assert "all 2 entries fit their hashes" in words(at)
     assert [link.proto.query_string for link in at.get("page_link")][::2] == ["entry=2", "entry=1"]
     assert "22.0–22.4 tok/s" in texts and "18.0–18.2 tok/s" in texts

@@ -6,13 +6,11 @@ import pytest
 
 from core.services.house import House
 from core.services.runs import stop_run
-from core.services.worksheets import propose, type_suite
+from core.services.worksheets import propose
 from tests.fakes.measured_run import write_run
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import ASKED, GOOD, OpenPage, words
 
-ASKED = {"title": "MTP for the lab", "box_id": "this-machine", "engine_id": "embedded", "model": "made-moe", "workload_id": "chat-short"}
 HTML = "<script>alert(1)</script> **b** 😀"
-GOOD = {"production": {1: [50, 51, 52], 0: [40, 41, 42]}}
 
 
 def _button(at, label):
@@ -25,20 +23,6 @@ def _labels(at) -> list[str]:
 
 def _texts(at) -> list[str]:
     return [element.value for element in at.text]
-
-
-@pytest.fixture
-def sheet(house: House) -> str:
-    return propose(house, {**ASKED, "production_c": 4}, who="Ada")
-
-
-@pytest.fixture
-def priced(house: House, sheet: str) -> str:
-    """Measured at both concurrencies, suite scores typed in."""
-    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
-    for side, scores in (("baseline", [50.0, 52.0]), ("candidate", [48.0, 51.0])):
-        type_suite(house, sheet, side, {"suite": "tools", "scores": scores}, by="Bo")
-    return sheet
 
 
 def test_without_a_worksheet_and_with_an_unknown_one(open_page: OpenPage) -> None:

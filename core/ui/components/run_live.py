@@ -17,7 +17,7 @@ from core.ui.components.links import worksheet_link
 from core.ui.components.person import person
 from core.ui.components.run_again import run_again
 from core.ui.components.run_result import run_result
-from core.ui.components.run_words import box_words, left_words, now_words, state_badge
+from core.ui.components.run_words import agent_words, box_words, left_words, now_words, state_badge
 from core.ui.components.stage_list import stage_list
 from core.ui.components.theme import is_dark
 from core.ui.problem import show, show_stored, shown
@@ -58,7 +58,7 @@ def _headline(house: House, view: dict[str, Any], is_over: bool) -> None:
         if again_words(run["request"]):
             st.caption(again_words(run["request"]))
         if not is_over:
-            st.caption(box_words(run))
+            st.caption(" · ".join(part for part in (box_words(run), agent_words(run, view["live"])) if part))
     if not is_over:
         button.button("Stop", key="stop-run", disabled=bool(run["cancel_at"]), on_click=_stop, args=(house, run["run_id"]), width="stretch")
     if run["worksheet_id"]:
