@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 
 from core.domain.price import Price
-from core.ui.components.figures import literal
 
 _MARKS = {"fail": "✕ fail", "missing": "○ missing"}
 
@@ -18,9 +17,7 @@ def gate_list(gates: list[dict[str, Any]], *, key: str) -> None:
     with st.container(gap="small", key=key):
         for gate in gates:
             if gate["state"] != "pass":
-                with st.container(gap=None):
-                    st.text(f"{_MARKS[gate['state']]}: {gate['label']}")
-                    st.caption(literal(gate["to_pass"], 600))
+                st.text(f"{_MARKS[gate['state']]}: {gate['label']}. {gate['to_pass']}")
         if passed:
             st.text(f"✓ {len(passed)} of {len(gates)} pass: {', '.join(passed)}")
 
