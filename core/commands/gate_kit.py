@@ -39,7 +39,8 @@ def _kit(args: argparse.Namespace) -> Answer:
             raise InvalidInput({name: "has to be an absolute path on the box."})
     packed, sha256 = packed_agent()
     root = f"{args.install_at.rstrip('/')}/box"
-    command = shlex.join([args.python, f"{args.install_at.rstrip('/')}/agent.pyz", "--root", root, "gate"])
+    # -I: what a client sends along as environment, where sshd takes it, does not reach the interpreter.
+    command = shlex.join([args.python, "-I", f"{args.install_at.rstrip('/')}/agent.pyz", "--root", root, "gate"])
     line = f'restrict,command="{command}" {key}'
     allow = {"engines": engines, "models": [], "model_roots": args.models, "suites": []}
     files = {"agent.pyz": packed, "allow.json": json.dumps(allow, indent=1).encode() + b"\n", "authorized_keys.line": line.encode() + b"\n"}

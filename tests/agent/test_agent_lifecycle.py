@@ -186,7 +186,9 @@ REFUSALS = {
     "positive seconds": {"limits": {"lifetime_s": -1}},
     "max_tokens": {"request": {"route": "/v1/chat/completions", "max_tokens": 1, "body": {}}},
     "plain path": {"request": {"route": "http://elsewhere/", "max_tokens": 9, "body": {}}},
-    "plain flag": {"added": {"host": "--host", "port": "--port", "alias": "rm -rf"}},
+    "plain flag for alias": {"added": {"host": "--host", "port": "--port", "alias": "rm -rf"}},
+    "plain flag for metrics": {"added": {"host": "--host", "port": "--port", "metrics": "--trust-remote-code"}},
+    "plain flag for host": {"added": {"host": "--slot-save-path", "port": "--port"}},
 }
 
 
