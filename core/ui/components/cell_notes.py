@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.file_name import download_name
 from core.services.cold import cold_figures
 from core.services.forecast import residuals
 from core.services.house import House
@@ -37,4 +38,4 @@ def recipe_button(house: House, run_id: str, arm: tuple[int, int] | None, label:
     if found:
         name, text = found
         key = f"recipe-{run_id}-{'-'.join(map(str, arm or ('winner',)))}"
-        st.download_button(label, text, file_name=name, mime="application/toml", key=key, on_click="ignore")
+        st.download_button(label, text, file_name=download_name(name), mime="application/toml", key=key, on_click="ignore")

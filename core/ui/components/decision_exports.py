@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.file_name import download_name
 from core.services.house import House
 from core.services.ledger import decided_arm
 from core.services.memo import memo_of
@@ -20,12 +21,17 @@ def decision_exports(house: House, entry: dict[str, Any]) -> None:
     name = f"decision-{entry['number']}"
     with st.container(horizontal=True, key="decision-exports"):
         st.download_button(
-            "Memo, HTML", lambda: memo_html(memo_of(entry)), file_name=f"{name}.html", mime="text/html", on_click="ignore", key="memo-html"
+            "Memo, HTML",
+            lambda: memo_html(memo_of(entry)),
+            file_name=download_name(f"{name}.html"),
+            mime="text/html",
+            on_click="ignore",
+            key="memo-html",
         )
         st.download_button(
             "Memo, PDF",
             lambda: memo_pdf(memo_of(entry)),
-            file_name=f"{name}.pdf",
+            file_name=download_name(f"{name}.pdf"),
             mime="application/pdf",
             on_click="ignore",
             key="memo-pdf",
@@ -34,7 +40,7 @@ def decision_exports(house: House, entry: dict[str, Any]) -> None:
         st.download_button(
             "Record, JSON",
             json.dumps({**record, "at": entry["noted_at"].isoformat()}, ensure_ascii=False, indent=1),
-            file_name=f"{name}.json",
+            file_name=download_name(f"{name}.json"),
             mime="application/json",
             on_click="ignore",
             key="record-json",

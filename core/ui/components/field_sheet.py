@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from core.domain.field_sheet import UNPRICED
+from core.domain.file_name import download_name
 from core.services.field_sheet import field_questions, field_sheet_html
 from core.services.house import House
 
@@ -26,7 +27,7 @@ def field_sheet(house: House, view: dict[str, Any]) -> None:
         st.download_button(
             "Download to print",
             field_sheet_html(house, view),
-            file_name=f"field-worksheet-{view['worksheet']['worksheet_id']}.html",
+            file_name=download_name(f"field-worksheet-{view['worksheet']['worksheet_id']}.html"),
             mime="text/html",
             key="field-sheet-download",
             on_click="ignore",

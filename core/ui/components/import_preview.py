@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.domain.file_name import download_name
 from core.domain.imported import missing_of
 from core.domain.spreadsheet import neutral
 from core.services.house import House
@@ -169,5 +170,10 @@ def raw_file(house: House, sha256: str) -> None:
     with shown():
         name, data = raw_import(house, sha256)
     st.download_button(
-        "Download the imported file", data, file_name=name, mime="application/octet-stream", key="import-raw", on_click="ignore"
+        "Download the imported file",
+        data,
+        file_name=download_name(name),
+        mime="application/octet-stream",
+        key="import-raw",
+        on_click="ignore",
     )

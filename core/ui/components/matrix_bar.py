@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.file_name import download_name
 from core.services.matrix_files import FORMATS
 from core.ui.components.grid import ROWS_AT_ONCE
 
@@ -23,7 +24,9 @@ def link_and_files(link: str, rows: Rows, *, is_empty: bool) -> None:
             st.caption("One line a cell: all rows that fit, not only this page.")
             for name, (write, file_name, mime) in FORMATS.items():
                 made = partial(_made, write, rows)
-                st.download_button(name, made, file_name=file_name, mime=mime, key=f"download-{name}", on_click="ignore", width="stretch")
+                st.download_button(
+                    name, made, file_name=download_name(file_name), mime=mime, key=f"download-{name}", on_click="ignore", width="stretch"
+                )
 
 
 def _made(write: Callable[[list[dict[str, Any]]], bytes], rows: Rows) -> bytes:

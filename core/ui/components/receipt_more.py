@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.file_name import download_name
 from core.services.house import House
 from core.services.raw_logs import log_page
 from core.services.runs import read_raw
@@ -44,7 +45,11 @@ def raw_logs(house: House, view: View) -> None:
     with shown():
         _log_lines(house, kept, wanted or "")
         st.download_button(
-            f"Download {name}", read_raw(house, kept["run_id"], name), file_name=name, mime="application/octet-stream", on_click="ignore"
+            f"Download {name}",
+            read_raw(house, kept["run_id"], name),
+            file_name=download_name(name),
+            mime="application/octet-stream",
+            on_click="ignore",
         )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.domain.file_name import download_name
 from core.domain.sound import count_faults
 from core.services.receipt_files import receipt_json, samples_csv
 from core.ui.components.figures import ms, rate, rate_range, share, when
@@ -75,6 +76,10 @@ def downloads(view: View, explained: View) -> None:
     name = view["cell"]["cell_id"].replace("~", "-")[:60]
     with st.container(horizontal=True):
         if view["samples"]:
-            st.download_button("Samples, CSV", samples_csv(view), file_name=f"samples-{name}.csv", mime="text/csv", on_click="ignore")
+            st.download_button(
+                "Samples, CSV", samples_csv(view), file_name=download_name(f"samples-{name}.csv"), mime="text/csv", on_click="ignore"
+            )
         whole = receipt_json(view, explained)
-        st.download_button("Receipt, JSON", whole, file_name=f"receipt-{name}.json", mime="application/json", on_click="ignore")
+        st.download_button(
+            "Receipt, JSON", whole, file_name=download_name(f"receipt-{name}.json"), mime="application/json", on_click="ignore"
+        )

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.file_name import download_name
 from core.services.house import House
 from core.services.runs import read_raw
 from core.ui.components.cell_list import cell_list
@@ -84,7 +85,12 @@ def _logs(house: House, view: dict[str, Any]) -> None:
         with shown():
             data = read_raw(house, view["run"]["run_id"], name)
         st.download_button(
-            f"Download ({size(len(data))})", data, file_name=name, mime="text/plain", key="raw-log-download", on_click="ignore"
+            f"Download ({size(len(data))})",
+            data,
+            file_name=download_name(name),
+            mime="text/plain",
+            key="raw-log-download",
+            on_click="ignore",
         )
         st.code(_tail(data[-_TAIL_CHARS:].decode("utf-8", "replace")), language=None)
 
