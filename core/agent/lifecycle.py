@@ -39,9 +39,11 @@ def start(root: str, run_id: str, agent_sha: str | None) -> dict[str, Any]:
 def _start(root: str, folder: str, run_id: str, agent_sha: str | None, door_fd: int) -> dict[str, Any]:
     if leftovers.read_agent(folder) or is_finished(folder):
         return {"answer": "already", "finished": is_finished(folder)}
+    from core.agent.bounds import refuse_beyond
     from core.agent.spec import read_spec  # asking for a state is the common case and should not compile the whole agent
 
     spec = read_spec(folder, run_id)
+    refuse_beyond(root, spec)
     lock_fd = locks.take_box(root, run_id)
     if lock_fd is None:
         return {"answer": "busy", "by": locks.box_holder(root)}

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from core.domain.box_limits import Limits
 from core.domain.forms import Name, Record
 from core.domain.suite_score import JSON, REGEX, rule_problem
 
@@ -140,6 +141,7 @@ class Box(Record):
     models: list[ModelFile] = []
     model_roots: list[str] = []
     suites: list[Suite] = []
+    limits: Limits = Limits()
 
     def engine(self, engine_id: str) -> Engine | None:
         """The engine of that id, None when the box has no such engine."""
@@ -156,4 +158,5 @@ class Box(Record):
             "models": [m.model_dump() for m in self.models],
             "model_roots": self.model_roots,
             "suites": [suite.model_dump(exclude={"band"}) for suite in self.suites],
+            "limits": self.limits.set_ones(),
         }

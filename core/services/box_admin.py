@@ -35,6 +35,7 @@ def edit_box(house: House, box_id: str, values: dict[str, Any]) -> Box:
     box = _ssh_box(house, box_id)
     form = checked(BoxForm, {**form_of(box), **values})
     changed = registered(form, box_id=box_id, host_key=box.host_key, fingerprint=box.fingerprint, suites=box.suites)
+    changed = changed.model_copy(update={"limits": box.limits})
     if len(box.engines) > 1 and changed.mode == box.mode:
         changed = changed.model_copy(update={"engines": [changed.engines[0], *box.engines[1:]]})
     house.store.boxes.put(changed, who=house.actor.name or house.actor.key, at=house.clock.now())

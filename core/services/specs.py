@@ -33,7 +33,7 @@ def spec_of(
         "requested_by": who,
         "decision_head": head,
         "plan": plan.__dict__,
-        "limits": {"lifetime_s": 7200 + sum(one["at_most_s"] for one in suites), "load_s": 300, "request_s": 600, "grace_s": grace_s},
+        "limits": {"lifetime_s": _lifetime_s(box, suites), "load_s": 300, "request_s": 600, "grace_s": grace_s},
         "engine": {"id": request.engine_id},
         "model": {"name": request.model},
         "arms": arms,
@@ -51,6 +51,12 @@ def spec_of(
         "suites": suites,
         "asked": {"context": context, "sampling": body, "n_gpu_layers": request.n_gpu_layers, "n_cpu_moe": request.n_cpu_moe},
     }
+
+
+def _lifetime_s(box: Box, suites: list[dict[str, Any]]) -> float:
+    """Two hours and what the suites may take, never more than the box allows."""
+    wanted = 7200 + sum(one["at_most_s"] for one in suites)
+    return min(wanted, 3600 * box.limits.hours) if box.limits.hours else wanted
 
 
 def _forced_points(request: SweepRequest, dialect: Dialect, context: int) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from core.domain.box import LOCKED, Box
 from core.domain.roles import allowed
 from core.services.box_admin import edit_box, form_of, pin_key, read_shown_key, remove_box
 from core.services.house import House
+from core.ui.components.box_limits import box_limits
 from core.ui.components.errand import errand
 from core.ui.components.field_problems import show_problems, told
 from core.ui.context import services
@@ -32,6 +33,7 @@ def box_admin(house: House, box: Box) -> None:
         return
     with st.expander("Change this box", key=f"change-{box.box_id}"):
         _edit(house, box)
+        box_limits(house, box)
         st.divider()
         _pin(house, box)
         st.divider()
