@@ -17,6 +17,7 @@ from core.errors import BenchError, PreflightRefused, RemoteError, StoreError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.access import authorize
+from core.services.event_bytes import read_lines
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
 from core.services.queue import take_turn, wait_for_stranger
@@ -129,7 +130,7 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool =
         refetch_ledger(house, run_id)  # the folder was restored from an older copy
     context = Context(run["spec"], seen, house.store.cells.servers(run_id, purpose=None))
     offset, seq, sha = run["read_offset"], run["last_seq"], run["last_sha"]
-    while data := box.read_events(run_id, offset):
+    while data := read_lines(box, run_id, offset):
         page = read_page(data, last_seq=seq, last_sha=sha)
         if not page.consumed:
             break
@@ -220,7 +221,7 @@ def _heartbeat(box: BenchBox, run_id: str) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(box.read_log(run_id, "heartbeat.json", 0))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
