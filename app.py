@@ -66,7 +66,8 @@ def _facts(settings: Settings) -> StartFacts:
 
 def _tell(token: str) -> None:
     """Prints the link that opens the next browser."""
-    print(f"\n  Open  http://127.0.0.1:{st.get_option('server.port')}/enter?token={token}\n", flush=True)
+    print(f"\n  Open  http://127.0.0.1:{st.get_option('server.port')}/enter?token={token}", flush=True)
+    print("  The link opens one browser, for twelve hours; then the next link is printed here.\n", flush=True)
 
 
 @asynccontextmanager
@@ -79,6 +80,8 @@ async def lifespan(app: st.App) -> AsyncIterator[dict[str, bool]]:
         opened = await anyio.to_thread.run_sync(_services)
     except BenchError as error:
         _refuse(f"{error.title}. {error.message} {error.hint}")
+    for problem in opened.house.unsaved.values():
+        print(f"\n  {problem.title}. {problem.message} {problem.hint}", file=sys.stderr, flush=True)
     if not has_sign_in() and opened.door.is_open:
         print("\n  DRAFTLEDGER_LOCAL_TOKEN=off: every user of this computer may open this app and is admin in it.", flush=True)
         print(f"  Open  http://127.0.0.1:{st.get_option('server.port')}\n", flush=True)

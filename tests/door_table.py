@@ -10,7 +10,7 @@ MAY = {
     "none": set(),
     "viewer": {"see", "export"},
     "runner": {
-        "work.propose", "work.type", "work.comment", "run.start", "run.stop", "run.exclude", "box.check", "import.add",
+        "work.propose", "work.type", "work.comment", "run.start", "run.stop", "run.order", "run.exclude", "box.check", "import.add",
     },
     "decider": {"decision.take"},
     "admin": {

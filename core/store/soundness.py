@@ -53,6 +53,7 @@ def open_sound(path: Path) -> Database:
         _migrate(database, folder)
         if record.is_empty:
             begin_record(database, record)
+        _end_leases(database)
     except BaseException:
         database.close()
         raise
@@ -158,6 +159,13 @@ def _migrate(database: Database, folder: Path) -> None:
     if waiting and waiting[0] > 1:
         copy_database(database, folder / "backups" / f"before-schema-{waiting[0]:04d}-{stamp()}.duckdb")
     apply_pending(database)
+
+
+def _end_leases(database: Database) -> None:
+    """Whoever held one is gone: one process has the file at a time."""
+    if database.rows("SELECT 1 FROM ingest_leases WHERE token <> '' LIMIT 1"):
+        with database.tx(recorded=False) as writing:
+            writing.execute("UPDATE ingest_leases SET token = ''")
 
 
 def begin_again(database: Database, folder: Path, record: HouseRecord, why: str) -> None:

@@ -154,9 +154,10 @@ def test_a_stolen_key_moves_no_files(locked, tmp_path):
 
 
 @contextmanager
-def held_open(locked, *words, **more):
-    """A client that stays; ended with the test."""
-    with subprocess.Popen(client(locked, *words, **more), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+def held_open(locked, *words, agent="", **more):
+    """A client that stays, with an agent of its own where one is named; ended with the test."""
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(client(locked, *words, **more), env={**os.environ, "SSH_AUTH_SOCK": str(agent)}, **streams) as running:
         try:
             yield running
         finally:
@@ -219,7 +220,7 @@ def test_a_stolen_key_gets_no_terminal_no_agent_and_no_display(locked, tmp_path)
             while not where.exists():
                 time.sleep(0.02)
             for key, is_there in ((None, False), (locked.box.key, True)):
-                with held_open(locked, "sleep", "30", key=key, options=("-o", f"ForwardAgent={where}")):
+                with held_open(locked, "sleep", "30", key=key, agent=where, options=("-A",)):
                     word = ".pyz" if key is None else "sleep 30"
                     for _ in range(200):
                         if any(word in line for _, line in locked.box.descendants()):
