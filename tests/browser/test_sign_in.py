@@ -145,22 +145,23 @@ def test_forged_stale_and_foreign_cookies_get_no_data(guarded, provider):
 
 
 def test_no_page_says_anything_to_a_client_without_a_cookie_or_without_a_role(guarded, provider):
-    nobody = {"Origin": guarded.url, "Xsrf": True, "Cookie": cookie(guarded, provider, sub="stranger", name="Stranger")}
     for entry in ENTRIES:
-        for headers, says in (({}, b"Sign in to see this page"), (nobody, b"nobody has given you a role")):
-            came = seen_by(guarded, headers, page=entry.name)
-            assert not shows(came) and says in came, entry.name
+        came = seen_by(guarded, {}, page=entry.name)
+        assert not shows(came) and b"Sign in to see this page" in came, entry.name
+    nobody = {"Origin": guarded.url, "Xsrf": True, "Cookie": cookie(guarded, provider, sub="stranger", name="Stranger")}
+    for name in ("worksheet", "matrix", "people"):  # every page's own guard: tests/pages/test_roles.py
+        came = seen_by(guarded, nobody, page=name)
+        assert not shows(came) and b"nobody has given you a role" in came, name
 
 
 def test_a_viewer_who_forges_a_click_writes_nothing(guarded, provider):
     """The very message that opens a worksheet, sent by a viewer and by a runner: the page draws the same button for both."""
-    mark = f"forged{secrets.token_hex(4)}"
     root = {"Origin": guarded.url, "Xsrf": True, "Cookie": cookie(guarded, provider)}
     for sub, claims, may in (("watcher", {}, False), ("3", {"groups": ["bench"]}, True)):
-        proof = {"Origin": guarded.url, "Xsrf": True, "Cookie": cookie(guarded, provider, sub=sub, name=sub, **claims)}
-        drawn = seen_by(guarded, proof, page="propose")
-        forged = {widget(drawn, "propose-title"): mark, widget(drawn, "open-worksheet"): True}
-        came = seen_by(guarded, proof, page="propose", widgets=forged)
+        name = f"forger{secrets.token_hex(4)}"
+        proof = {"Origin": guarded.url, "Xsrf": True, "Cookie": cookie(guarded, provider, sub=sub, name=name, **claims)}
+        button = widget(seen_by(guarded, proof, page="propose"), "open-worksheet")
+        came = seen_by(guarded, proof, page="propose", widgets={button: True})
         assert (b"Not allowed" in came) is not may
-        assert (mark.encode() in seen_by(guarded, root, page="worksheets")) is may
+        assert (name.encode() in seen_by(guarded, root, page="worksheets")) is may
     assert b"work.propose" in seen_by(guarded, root, page="audit"), "the refused act is written down"
