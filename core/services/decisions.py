@@ -28,6 +28,7 @@ from core.domain.recipe import canonical, digest
 from core.domain.reference_sheet import price_for
 from core.errors import DecisionRefused, NotFound
 from core.services.access import authorize, record
+from core.services.decision_chain import chain_rows, refuse_where_broken
 from core.services.evidence import evidence_of
 from core.services.frozen import cell_conditions, freeze, unfit_for_keep
 from core.services.house import House
@@ -72,6 +73,7 @@ def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
         done = _signed_before(house, form.sign_id)
         if done:
             return done
+        refuse_where_broken(house)
         draft = _draft(house, form)
         if form.seen_sha256 and form.seen_sha256 != draft.sha256:
             raise DecisionRefused(
@@ -108,6 +110,7 @@ def withdraw(house: House, values: dict[str, Any]) -> dict[str, Any]:
         done = _signed_before(house, form.sign_id)
         if done:
             return done
+        refuse_where_broken(house)
         entries = house.store.decisions.all()
         entry_of(entries, form.number)
         state = standing(entries)[form.number]
@@ -293,21 +296,3 @@ def list_decisions(house: House) -> list[dict[str, Any]]:
     """The ledger, newest first."""
     authorize(house, "see")
     return list(reversed(house.store.decisions.all()))
-
-
-def chain_rows(house: House) -> list[dict[str, Any]]:
-    """The stored rows in the form their hashes were taken over."""
-    authorize(house, "see")
-    return [_as_chained(entry) for entry in house.store.decisions.chain()]
-
-
-def chain_problem(house: House) -> int | None:
-    """Number of the first ledger entry that does not fit its chain; None when all do."""
-    authorize(house, "see")
-    return first_broken(chain_rows(house))
-
-
-def _as_chained(entry: dict[str, Any]) -> dict[str, Any]:
-    left_out = ("noted_at", "details") if entry.get("details") is None else ("noted_at",)
-    bare = {key: value for key, value in entry.items() if key not in left_out}
-    return {**bare, "at": entry["noted_at"].astimezone(UTC).isoformat()}

@@ -14,7 +14,8 @@ from core.domain.reference_sheet import TRANSCRIBED
 from core.domain.stale_decision import changes, too_old
 from core.errors import InvalidInput
 from core.services.access import authorize
-from core.services.decisions import chain_rows, entry_of
+from core.services.decision_chain import chain_rows
+from core.services.decisions import entry_of
 from core.services.frozen import run_facts
 from core.services.house import House
 from core.services.reference_sheets import propose_from_reference
