@@ -28,8 +28,8 @@ from tests.fakes.measured_run import write_run
 
 SQL = [
     "'; DROP TABLE runs; --", "' OR 1=1 --", "' OR ''='", "\"; DELETE FROM decisions; --", "x' UNION SELECT sha256 FROM tokens --",
-    "'||(SELECT sha256 FROM tokens)||'", "1; ATTACH '/tmp/owned.db'", "'; COPY tokens TO '/tmp/owned.csv'; --", "%", "_", "\\", "'", '"', "`",
-    "$1", "?", ":x", "/* */",
+    "'||(SELECT sha256 FROM tokens)||'", "1; ATTACH '/tmp/owned.db'", "'; COPY tokens TO '/tmp/owned.csv'; --", "%", "_", "\\", "'", '"',
+    "`", "$1", "?", ":x", "/* */",
     "read_text('/etc/passwd')", "tokens\0runs", "runs; CALL pragma_version()",
 ]  # fmt: skip
 ASKED = {"box_id": "this-machine", "engine_id": "embedded", "model": "made-dense", "workload_id": "chat-short", "n_max": 2}
