@@ -8,7 +8,8 @@ from core.domain.decision import DecisionForm
 from core.domain.forms import checked
 from core.domain.run import Proposal
 from core.services import worksheets
-from core.services.decisions import chain_problem, decide, draft_decision, list_decisions, withdraw
+from core.services.decision_chain import chain_problem
+from core.services.decisions import decide, draft_decision, list_decisions, withdraw
 from core.services.house import House
 from core.services.ledger_check import verify_ledger
 from core.services.reference_sheets import propose_from_reference

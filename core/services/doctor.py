@@ -14,6 +14,7 @@ from core.errors import BenchError
 from core.ports.upkeep import Finding
 from core.services.access import authorize
 from core.services.backups import NIGHTLY
+from core.services.decision_chain import adopt_signed, signed_only
 from core.services.house import House
 from core.services.ledger_check import verify_ledger
 from core.services.refetch import refetch_ledger
@@ -35,9 +36,9 @@ def doctor(house: House, *, ask_boxes: bool, compare: bool = True) -> dict[str, 
 
 
 def mend(house: House) -> list[dict[str, str]]:
-    """Fetches every damaged ledger again from its box: [{run_id, what}]."""
+    """Takes in decisions that a crash left signed but not stored, and fetches damaged ledgers again: [{run_id ("": a decision), what}]."""
     authorize(house, "house.keep", "mend")
-    done = []
+    done = [{"run_id": "", "what": f"entry {number} taken from decisions.jsonl into the database"} for number in adopt_signed(house)]
     for run in house.store.runs.find(limit=100_000):
         if run["read_offset"] and house.upkeep.findings([run], record=False):
             try:
@@ -144,9 +145,11 @@ def _decisions(house: House, facts: list[dict[str, str]]) -> list[Finding]:
     _fact(facts, "decisions", f"{found['entries']} entries, head {found['head'][:12] or 'none'}")
     if found["ok"]:
         return []
-    return [
-        _finding("decisions", f"{found['why']}.", "Compare with a witness: python -m core verify-ledger --witness FILE; restore a backup.")
-    ]
+    if [entry["number"] for entry in signed_only(house)][:1] == [found["first_bad"]]:
+        todo = "Run `python -m core doctor --mend`: it was signed, a crash came before its row, and it is taken in as it was signed."
+    else:
+        todo = "Compare with a witness: `python -m core verify-ledger --witness FILE`; then restore a backup."
+    return [_finding("decisions", f"{found['why']}.", todo)]
 
 
 def _boxes(house: House, facts: list[dict[str, str]], *, ask: bool) -> list[Finding]:

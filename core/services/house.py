@@ -83,6 +83,14 @@ class House:
             raise NotFound("box", box_id, [box.box_id for box in boxes])
         return found
 
+    def box_name(self, box_id: str) -> str:
+        """The box's name, its id where it is registered no more."""
+        return next((box.name for box in self.store.boxes.all() if box.box_id == box_id), box_id)
+
+    def workload_title(self, workload_id: str) -> str:
+        """The workload's title, its id where this house does not know it."""
+        return self.workloads[workload_id].title if workload_id in self.workloads else workload_id
+
     def workload(self, workload_id: str) -> Workload:
         """The workload; raises NotFound with the known names."""
         if workload_id not in self.workloads:

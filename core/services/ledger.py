@@ -14,7 +14,8 @@ from core.domain.reference_sheet import TRANSCRIBED
 from core.domain.stale_decision import changes, too_old
 from core.errors import InvalidInput
 from core.services.access import authorize
-from core.services.decisions import chain_rows, entry_of
+from core.services.decision_chain import chain_rows
+from core.services.decisions import entry_of
 from core.services.frozen import run_facts
 from core.services.house import House
 from core.services.reference_sheets import propose_from_reference
@@ -129,7 +130,7 @@ def recheck(house: House, number: int, *, who: str, worksheet_id: str) -> str:
     if asked.get("reference"):
         return propose_from_reference(house, asked["reference"], who=who, worksheet_id=worksheet_id)
     title = f"Re-check of entry {number}: {entry['evidence']['title']}"[:200]
-    return propose(house, {**asked, "title": title}, who=who, worksheet_id=worksheet_id)
+    return propose(house, {**asked, "title": title, "cloned_from": entry["worksheet_id"]}, who=who, worksheet_id=worksheet_id)
 
 
 def decided_arm(entry: Entry) -> tuple[str, int, int] | None:

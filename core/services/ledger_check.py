@@ -9,7 +9,7 @@ from core.domain.chain import entries_in, heads_in, verified
 from core.domain.recipe import canonical
 from core.errors import InvalidInput
 from core.services.access import authorize
-from core.services.decisions import chain_rows
+from core.services.decision_chain import chain_rows
 from core.services.house import House
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from core.services.decisions import chain_problem, decide
+from core.services.decision_chain import chain_problem
+from core.services.decisions import decide
 from core.services.house import House
 from core.services.worksheets import propose, type_suite
 from core.ui.state import PERSON

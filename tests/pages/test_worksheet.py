@@ -123,7 +123,7 @@ def test_a_name_given_late_reaches_the_forms(open_page: OpenPage, house: House, 
 def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, sheet: str) -> None:
     at = open_page("worksheet", worksheet=sheet, person="Bo")
     at.text_input(key="suite-name").set_value(HTML)
-    at.text_input(key="suite-values").set_value("40, 47.5")
+    at.text_input(key="suite-values-0").set_value("40, 47.5")
     _button(at, "Save scores").click().run()
     assert not at.exception
     assert f"{HTML}: 40, 47.5" in _texts(at)
@@ -136,6 +136,7 @@ def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, shee
     [
         ("", "Scores are needed"),
         ("40, forty", "“forty” is none."),
+        ("40,5, 47,2", "“40,5” may be one number or two"),
         ("nan", "Scores, number 1, has to be a number."),
         ("1e99", "Scores, number 1, has to be at most 1000000.0."),
         ("1 " * 60, "Scores"),
@@ -145,11 +146,11 @@ def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, shee
 def test_odd_scores_are_told_and_kept(open_page: OpenPage, house: House, sheet: str, scores: str, sentence: str) -> None:
     at = open_page("worksheet", worksheet=sheet)
     at.text_input(key="suite-name").set_value("y" * 10_000)
-    at.text_input(key="suite-values").set_value(scores)
+    at.text_input(key="suite-values-0").set_value(scores)
     _button(at, "Save scores").click().run()
     assert not at.exception
     assert sentence in words(at)
-    assert at.text_input(key="suite-name").value == "y" * 10_000 and at.text_input(key="suite-values").value == scores
+    assert at.text_input(key="suite-name").value == "y" * 10_000 and at.text_input(key="suite-values-0").value == scores
     assert house.store.worksheets.entries(sheet) == []
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from core.domain.recipe import canonical, digest
 from core.errors import DecisionRefused, InvalidInput, NotFound, StoreError
-from core.services.decisions import chain_problem, chain_rows, decide, draft_decision, withdraw
+from core.services.decision_chain import chain_problem, chain_rows
+from core.services.decisions import decide, draft_decision, withdraw
 from core.services.ledger import ledger_entry_of, summary_of
 from core.services.ledger_check import verify_ledger
 from core.services.worksheets import propose, show_worksheet, type_suite

@@ -17,7 +17,8 @@ from core.services.audit import broken_audit_line, list_audit
 from core.services.backups import back_up
 from core.services.box_admin import pin_key
 from core.services.boxes import add_box
-from core.services.decisions import chain_rows, decide, withdraw
+from core.services.decision_chain import chain_rows
+from core.services.decisions import decide, withdraw
 from core.services.ledger import ledger_entries, ledger_entry_of, record_json
 from core.services.ledger_check import verify_ledger
 from core.services.memo import memo_of

@@ -76,22 +76,25 @@ def _fields() -> dict[str, Any] | None:
     with st.form("box-form"):
         left, right = st.columns(2)
         with left:
-            name = st.text_input(LABELS["name"], key="box-name", placeholder="gpu-1")
-            host = st.text_input(LABELS["host"], key="box-host", placeholder="gpu-1.lab or 10.0.0.7")
-            port = st.number_input(LABELS["port"], value=22, step=1, key="box-port")
-            user = st.text_input(LABELS["user"], key="box-user")
+            name = st.text_input(LABELS["name"], key="box-name", persist_state="session", placeholder="gpu-1")
+            host = st.text_input(LABELS["host"], key="box-host", persist_state="session", placeholder="gpu-1.lab or 10.0.0.7")
+            port = st.number_input(LABELS["port"], value=22, step=1, key="box-port", persist_state="session")
+            user = st.text_input(LABELS["user"], key="box-user", persist_state="session")
         with right:
-            key_path = st.text_input(LABELS["key_path"], key="box-key-path", placeholder="/home/me/.ssh/id_ed25519")
-            engine = st.text_input(LABELS["engine"], key="box-engine", placeholder="/opt/llama.cpp/llama-server")
-            models = st.text_input(LABELS["models"], key="box-models", placeholder="/models or /models/one.gguf")
-            python = st.text_input(LABELS["python"], value="python3", key="box-python")
+            key_path = st.text_input(
+                LABELS["key_path"], key="box-key-path", persist_state="session", placeholder="/home/me/.ssh/id_ed25519"
+            )
+            engine = st.text_input(LABELS["engine"], key="box-engine", persist_state="session", placeholder="/opt/llama.cpp/llama-server")
+            models = st.text_input(LABELS["models"], key="box-models", persist_state="session", placeholder="/models or /models/one.gguf")
+            python = st.text_input(LABELS["python"], value="python3", key="box-python", persist_state="session")
         jump = st.text_input(
             LABELS["jump"],
             key="box-jump",
+            persist_state="session",
             placeholder="user@gateway.lab:22",
             help="It is entered with the same key file; its own host key is compared and pinned, as the box's.",
         )
-        is_locked = st.checkbox("Locked: the box's owner has installed the gate (docs/agent.md)", key="box-locked")
+        is_locked = st.checkbox("Locked: the box's owner has installed the gate (docs/agent.md)", key="box-locked", persist_state="session")
         st.caption("Of a locked box, Engine is an id of the owner's list; models and Python are the owner's and stay empty here.")
         if not st.form_submit_button("Read host key", key="read-host-key"):
             return None

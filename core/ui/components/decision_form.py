@@ -55,7 +55,7 @@ def _forget_other(worksheet_id: str) -> None:
 
 
 def _form(house: House, view: dict[str, Any]) -> None:
-    verdict = st.radio("Verdict", (REJECT, KEEP), index=None, horizontal=True, key="decision-verdict")
+    verdict = st.radio("Verdict", (REJECT, KEEP), index=None, horizontal=True, key="decision-verdict", persist_state="session")
     values = {"worksheet_id": view["worksheet"]["worksheet_id"], "verdict": verdict, **_words(house, view, verdict)}
     still = open_gates(view["gates"])
     is_closed = verdict == KEEP and bool(still)
@@ -71,24 +71,29 @@ def _form(house: House, view: dict[str, Any]) -> None:
 
 def _words(house: House, view: dict[str, Any], verdict: str | None) -> dict[str, Any]:
     """Everything a person types or chooses beside the verdict."""
-    found: dict[str, Any] = {"owner": st.text_input(LABELS["owner"], key=_OWNER)}
-    found["reason"] = st.text_area(LABELS["reason"], key="decision-reason", height=80)
+    found: dict[str, Any] = {"owner": st.text_input(LABELS["owner"], key=_OWNER, persist_state="session")}
+    found["reason"] = st.text_area(LABELS["reason"], key="decision-reason", height=80, persist_state="session")
     action = None
     with st.expander("Action, what makes it stale, and for whom", key="decision-more", expanded=False):
-        chosen = st.selectbox(LABELS["action"], (_AS_SUGGESTED, *ACTIONS, NOT_PRICED), key="decision-action")
+        chosen = st.selectbox(LABELS["action"], (_AS_SUGGESTED, *ACTIONS, NOT_PRICED), key="decision-action", persist_state="session")
         action = None if chosen == _AS_SUGGESTED else chosen
-        found["stale_when"] = st.multiselect(LABELS["stale_when"], STALE_WHEN, default=STALE_WHEN, key="decision-stale")
-        found["age_days"] = st.number_input(LABELS["age_days"], 1, 3650, AGE_DAYS, key="decision-age")
-        found["on_behalf_of"] = st.text_input(
-            LABELS["on_behalf_of"], key="decision-for", placeholder="only where you sign for somebody else", max_chars=80
+        found["stale_when"] = st.multiselect(
+            LABELS["stale_when"], STALE_WHEN, default=STALE_WHEN, key="decision-stale", persist_state="session"
         )
+        found["age_days"] = st.number_input(LABELS["age_days"], 1, 3650, AGE_DAYS, key="decision-age", persist_state="session")
+        found["on_behalf_of"] = st.text_input(
+            LABELS["on_behalf_of"], key="decision-for", placeholder="only where you sign for somebody else", max_chars=80,
+            persist_state="session",
+        )  # fmt: skip
     found["action"] = action
     found["old"] = old_production()
     if verdict and is_against(verdict, view["suggestion"], action):
         st.text(f"The computed suggestion is “{view['suggestion']['action']}”.")
-        found["against_why"] = st.text_area(LABELS["against_why"], key="decision-against", height=80)
+        found["against_why"] = st.text_area(LABELS["against_why"], key="decision-against", height=80, persist_state="session")
         found["second"] = st.text_input(
-            LABELS["second"] + (" (needed here)" if house.second_person else " (if somebody else looked)"), key="decision-second"
+            LABELS["second"] + (" (needed here)" if house.second_person else " (if somebody else looked)"),
+            key="decision-second",
+            persist_state="session",
         )
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -60,7 +61,12 @@ def stale_list(changed: list[dict[str, Any]]) -> None:
 
 def stale_words(one: dict[str, Any]) -> str:
     """“engine build: b10473 → b11549”; of an age only what it is now."""
-    return f"{one['what']}: {one['now']}" if one["was"] is None else f"{one['what']}: {one['was']} → {one['now']}"
+    return f"{one['what']}: {one['now']}" if one["was"] is None else f"{one['what']}: {_brief(one['was'])} → {_brief(one['now'])}"
+
+
+def _brief(fact: Any) -> str:
+    """A hash by its first digits; everything else as it is."""
+    return f"{fact[:12]}…" if re.fullmatch(r"[0-9a-f]{64}", str(fact)) else str(fact)
 
 
 def delta_table(deltas: list[Delta], *, key: str) -> None:
