@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
-from core.domain.chain import chained, entries_in, first_broken
+from core.domain.chain import chained
 from core.domain.decision import (
     FORMULAS,
     WITHDRAWN,
@@ -28,14 +27,12 @@ from core.domain.recipe import canonical, digest
 from core.domain.reference_sheet import price_for
 from core.errors import DecisionRefused, NotFound
 from core.services.access import authorize, record
-from core.services.decision_chain import chain_rows, refuse_where_broken
+from core.services.decision_chain import ONE_AT_A_TIME, adopt_journal, append_entry, refuse_where_broken
 from core.services.evidence import evidence_of
 from core.services.frozen import cell_conditions, freeze, unfit_for_keep
 from core.services.house import House
 from core.services.receipts import receipt
 from core.services.worksheets import get_worksheet
-
-_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,8 @@ def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
     """
     authorize(house, "decision.take", str(values.get("worksheet_id", "")), signed=str(values.get("owner", "")))
     form = checked(DecisionForm, values)
-    with _ONE_AT_A_TIME:
-        _adopt_journal(house)
+    with ONE_AT_A_TIME:
+        adopt_journal(house)
         done = _signed_before(house, form.sign_id)
         if done:
             return done
@@ -105,8 +102,8 @@ def withdraw(house: House, values: dict[str, Any]) -> dict[str, Any]:
     """
     authorize(house, "decision.take", f"entry {values.get('number')}", signed=str(values.get("owner", "")))
     form = checked(WithdrawForm, values)
-    with _ONE_AT_A_TIME:
-        _adopt_journal(house)
+    with ONE_AT_A_TIME:
+        adopt_journal(house)
         done = _signed_before(house, form.sign_id)
         if done:
             return done
@@ -259,37 +256,8 @@ def _record(house: House, body: dict[str, Any]) -> dict[str, Any]:
     entry = chained(len(before) + 1, before[-1]["sha"] if before else "", signed)
     house.archive.keep_snapshot(entry["evidence_sha256"], canonical(entry["evidence"]))
     house.archive.append_decision(canonical(entry))
-    _append(house, entry)
+    append_entry(house, entry)
     return dict(with_names(entry, house.store.names.name_of))
-
-
-def _append(house: House, entry: dict[str, Any]) -> None:
-    house.store.decisions.append({**entry, "noted_at": datetime.fromisoformat(entry["at"])})
-
-
-def signed_only(house: House) -> list[dict[str, Any]]:
-    """What a crash left signed in the journal and not in the store; only entries that follow the store's own head."""
-    authorize(house, "see")
-    rows, found = chain_rows(house), []
-    for entry in entries_in(house.archive.decision_lines() or []):
-        if entry["number"] == len(rows) + 1 and first_broken([*rows, entry]) is None:
-            found.append(entry)
-            rows.append(entry)
-    return found
-
-
-def adopt_signed(house: House) -> list[int]:
-    """Takes those entries into the store, as the next signature would; their numbers. Nothing is signed by it."""
-    authorize(house, "house.keep", "signed decisions")
-    with _ONE_AT_A_TIME:
-        return _adopt_journal(house)
-
-
-def _adopt_journal(house: House) -> list[int]:
-    found = signed_only(house)
-    for entry in found:
-        _append(house, entry)
-    return [entry["number"] for entry in found]
 
 
 def list_decisions(house: House) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from core.errors import BenchError
 from core.ports.upkeep import Finding
 from core.services.access import authorize
 from core.services.backups import NIGHTLY
-from core.services.decisions import adopt_signed, signed_only
+from core.services.decision_chain import adopt_signed, signed_only
 from core.services.house import House
 from core.services.ledger_check import verify_ledger
 from core.services.refetch import refetch_ledger
