@@ -68,7 +68,6 @@ def test_g03_a_chain_rewritten_as_a_whole_fits_itself_and_no_witness(house, sett
     real = DuckDecisions.chain
     by_number = {entry["number"]: entry for entry in forged}
     monkeypatch.setattr(DuckDecisions, "chain", lambda self: [{**row, **by_number[row["number"]]} for row in _without_at(real(self))])
-    monkeypatch.setattr(decisions, "chain_rows", lambda _: forged)
     monkeypatch.setattr("core.services.ledger_check.chain_rows", lambda _: forged)
     assert verify_ledger(house)["ok"], "by itself it fits: this is why heads lie on boxes and in exports"
     found = verify_ledger(house, witness=witness)
