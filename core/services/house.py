@@ -86,3 +86,7 @@ class House:
         if workload_id not in self.workloads:
             raise NotFound("workload", workload_id, sorted(self.workloads))
         return self.workloads[workload_id]
+
+    def workload_title(self, workload_id: str) -> str:
+        """The name that people read; one that came with an imported file, or is gone by now, stands for itself."""
+        return self.workloads[workload_id].title if workload_id in self.workloads else workload_id

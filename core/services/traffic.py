@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from core.domain.matrix import measured_verdict
@@ -52,15 +53,21 @@ def suggestion_with_mix(house: House, evidence: Evidence) -> tuple[dict[str, Any
     """The suggestion for a worksheet, and the mix it was weighted by (see `traffic_of`)."""
     authorize(house, "see")
     traffic = traffic_of(house, evidence)
-    return with_traffic(suggestion_for(evidence), traffic, evidence.candidate.n_max), traffic
+    return with_traffic(suggestion_for(evidence), traffic, evidence.candidate.n_max, house.workload_title), traffic
 
 
-def with_traffic(suggestion: dict[str, Any], traffic: dict[str, Any] | None, n_max: int | None) -> dict[str, Any]:
-    """The suggestion for the whole mix: one that does not pay turns it to disable, one that pays keeps what a single row rejects."""
+def with_traffic(
+    suggestion: dict[str, Any], traffic: dict[str, Any] | None, n_max: int | None, named: Callable[[str], str] = str
+) -> dict[str, Any]:
+    """The suggestion for the whole mix: one that does not pay turns it to disable, one that pays keeps what a single row rejects.
+
+    `named`: workload id → what people call it.
+    """
     if not traffic or suggestion["action"] is None:
         return suggestion
     if traffic["missing"]:
-        return {**suggestion, "text": f"{suggestion['text']} For the mix these are not measured yet: {', '.join(traffic['missing'])}."}
+        missing = ", ".join(f"“{named(name)}”" for name in traffic["missing"])
+        return {**suggestion, "text": f"{suggestion['text']} For the mix these are not measured yet: {missing}."}
     mix = traffic["weighted"]
     lead = f"Your mix: {mix.speedup:.2f}× ({mix.off_ms:.1f} ms a token off, {mix.on_ms:.1f} ms with n_max {n_max})."
     action, best = suggestion["action"], suggestion["n_max"]

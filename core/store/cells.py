@@ -67,6 +67,7 @@ SELECT run_id, CAST(json_extract(body, '$.stage.n_max') AS INTEGER) AS n_max, CA
        any_value(json_extract_string(body, '$.reason') ORDER BY seq) AS reason
 FROM run_events
 WHERE kind = 'stage_done' AND run_id = ANY(?::VARCHAR[]) AND json_extract_string(body, '$.status') = 'failed'
+  AND coalesce(json_extract_string(body, '$.stage.kind'), '') NOT IN ('forced-all', 'forced-none', 'suite')  -- these share an arm's n_max
 GROUP BY ALL
 """
 

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from core.domain.matrix import NO_BASELINE
-from core.errors import InvalidInput
+from core.errors import InvalidInput, NotFound
 from core.services.matrix import fitting, matrix_rows, rows_of
 from core.services.matrix_files import COLUMNS, csv_of, lines_of, markdown_of, parquet_of
 from core.services.matrix_heads import all_heads, known_values
+from core.services.receipts import receipt
 from tests.fakes.measured_run import START, write_run
 
 # s, a, D+V in H, break-even share: the table of worked values
@@ -176,12 +177,26 @@ def test_acceptance_above_all_proposed_is_invalid_and_the_rate_stands(house):
     assert (cell["tok_s"], cell["accept_share"], cell["accept_status"]) == (26.3, None, "invalid") and "above 100%" in cell["faults"][0]
 
 
-def test_a_stage_that_failed_before_one_repetition_is_a_failed_cell(house):
+def test_a_stage_that_failed_before_one_repetition_is_a_failed_cell_with_a_door(house):
     run_id = write_run(house)
-    body = json.dumps({"stage": {"n_max": 3, "c": 1}, "status": "failed", "reason": "the engine ran out of memory"})
+    body = json.dumps({"stage": {"n_max": 3, "c": 1, "kind": "step"}, "status": "failed", "reason": "the engine ran out of memory"})
     change(house, "INSERT INTO run_events VALUES (?, 9999, 'stage_done', now(), ?)", run_id, body)
+    start = json.dumps({"server": 9, "n_max": 3, "c": 1, "argv": ["llama-server", "--spec-draft-n-max", "3"]})
+    change(house, "INSERT INTO run_events VALUES (?, 9998, 'server_starting', now(), ?)", run_id, start)
     cell = measured(house)[0]["cells"]["3"]
-    assert (cell["status"], cell["why"], cell["cell_id"]) == ("failed", "the engine ran out of memory", None)
+    assert (cell["status"], cell["why"], cell["cell_id"]) == ("failed", "the engine ran out of memory", f"{run_id}-3-1")
+    view = receipt(house, cell["cell_id"])
+    assert (view["cell"]["why"], view["price"], view["samples"]) == ("the engine ran out of memory", None, [])
+    assert [start["server"] for start in view["servers"]] == [9] and view["servers"][0]["argv"][-1] == "3"
+    with pytest.raises(NotFound):
+        receipt(house, f"{run_id}-4-1")
+
+
+def test_a_failed_stage_of_the_forced_pass_is_no_cell(house):
+    run_id = write_run(house)
+    body = json.dumps({"stage": {"n_max": 3, "c": 1, "kind": "forced-all"}, "status": "failed", "reason": "no"})
+    change(house, "INSERT INTO run_events VALUES (?, 9999, 'stage_done', now(), ?)", run_id, body)
+    assert measured(house)[0]["cells"]["3"]["status"] == "not_run"
 
 
 def test_a_drifted_run_says_so(house):

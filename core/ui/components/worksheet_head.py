@@ -32,7 +32,8 @@ def worksheet_head(house: House, view: dict[str, Any]) -> None:
         page_link("propose", "Propose a change", icon=":material/edit_note:")
         return
     st.text(
-        f"{template(asked.get('change')).label}: {asked['model']} · {asked['engine_id']} on {box} · {asked['workload_id']}"
+        f"{template(asked.get('change')).label}: {asked['model']} · {asked['engine_id']} on {box} ·"
+        f" {house.workload_title(asked['workload_id'])}"
         f" · n_max up to {asked['n_max']} · {asked['repetitions']} repetitions · production concurrency {asked['production_c']}"
     )
     with st.container(horizontal=True):
