@@ -10,6 +10,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from core.charts.figure import figure_of
+
 LOSS, LOSS_PALE, WIN_PALE, WIN = "#B35806", "#F1A340", "#92C5DE", "#2166AC"
 NEUTRAL = {False: "#F7F7F7", True: "#2B2F36"}
 INK = {False: "#1B1F24", True: "#E8EBEF"}
@@ -20,7 +22,7 @@ SAID = {"wins": {False: WIN, True: WIN_PALE}, "loses": {False: LOSS, True: LOSS_
 CLIP = 1.0  # log2: half as fast … twice as fast
 FADED = 0.45  # what is left of a stale tile's colour
 TILE_PX, LABEL_PX, LINE_PX, GAP_PX, TOP_PX = 66, 24, 16, 16, 30
-LINE_CHARS, WIDEST_PX = 96, 640  # a line of this many small letters fits the narrowest picture; it scrolls sideways below that
+LINE_CHARS, WIDEST_PX = 116, 640  # a line of this many small letters fits the narrowest picture; it scrolls sideways below that
 
 Color = tuple[int, int, int]
 
@@ -104,18 +106,15 @@ def ink_on(speedup: float | None, dark: bool, *, is_faded: bool = False) -> str:
 
 
 def matrix_figure(bands: list[Band], columns: tuple[str, ...], *, dark: bool) -> go.Figure:
-    """Tiles over one another from top to bottom, y in pixels; a click on a tile carries its cell id as customdata[0].
-
-    Put together as one dict: adding shapes and notes one by one takes longer than everything else on the page.
-    """
+    """Tiles over one another from top to bottom, y in pixels; a click on a tile carries its cell id as customdata[0]."""
     placed, height = _placed(bands, dark)
     spots = [(x, one.tiles_top, one.band.tiles[name]) for one in placed for x, name in enumerate(columns) if name in one.band.tiles]
-    return go.Figure(data=[_tiles(spots, dark), _texts(spots, dark), _headers(placed, dark)], layout=_layout(columns, height))
+    return figure_of([_tiles(spots, dark), _texts(spots, dark), _headers(placed, dark)], _layout(columns, height))
 
 
 def _placed(bands: list[Band], dark: bool) -> tuple[list[_Placed], float]:
     """Bands under one another, each as high as its words ask, and the height of all."""
-    found, top = [], 0.0
+    found, top = [], 4.0
     for band in bands:
         lines = _lines(band, dark)
         tiles_top = top + LABEL_PX + LINE_PX * len(lines) + 4
@@ -130,7 +129,7 @@ def _lines(band: Band, dark: bool) -> list[str]:
     first, *more = wrap(band.why, LINE_CHARS, initial_indent=" " * (len(band.said) + 3), max_lines=2, placeholder=" …") or [""]
     said = f"<span style='color:{color}'><b>{escape(band.said)}</b></span>" if band.said else ""
     words = [" · ".join(part for part in (said, escape(first.strip())) if part)] + [escape(line) for line in more]
-    quiet = [escape(line) for text in band.below for line in wrap(text, LINE_CHARS + 8, max_lines=2, placeholder=" …")]
+    quiet = [escape(line) for text in band.below for line in wrap(text, LINE_CHARS, max_lines=2, placeholder=" …")]
     return [line for line in words if line] + [f"<span style='color:{QUIET[dark]}'>{line}</span>" for line in quiet]
 
 

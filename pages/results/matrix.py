@@ -9,7 +9,7 @@ from core.services.matrix_heads import all_heads, known_of
 from core.ui.components.computed import computed
 from core.ui.components.links import page_link
 from core.ui.components.matrix_bar import link_and_files, one_page
-from core.ui.components.matrix_filters import choose_sort, filter_bar, link_to_this, wanted
+from core.ui.components.matrix_filters import choose_sort, filter_bar, filters_said, link_to_this, wanted
 from core.ui.components.matrix_views import draw_views
 from core.ui.components.outcomes import tally
 from core.ui.components.published_elsewhere import published_section, published_switch
@@ -29,12 +29,13 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         heads = fitting(house, everything, sort=sort, **wanted(chosen))
     link_and_files(link_to_this(chosen, sort), lambda: rows_of(house, heads), is_empty=not heads)
 
+filters_said(chosen)
 if heads:
     with shown():
         rows = rows_of(house, one_page(heads, "page"))
     tally(rows)
     draw_views(house, rows)
-    remarks(house.store.published.remarks())
+    remarks(house.keep("remarks", None, house.store.published.remarks))
 else:
     st.info("No row fits these filters. Nothing was measured that way yet.")
     page_link("propose", "Propose a change and measure it")

@@ -6,14 +6,15 @@ import re
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.charts.matrix import WIDEST_PX, Band, Tile, matrix_figure
 from core.domain.matrix import COLUMNS, losing_why, not_run
 from core.ui.components.figures import STALE, cell_lines, cell_words, literal, rate_range
-from core.ui.components.links import go, receipt_url, run_url
-from core.ui.components.outcomes import outcome
-from core.ui.components.theme import is_dark
+from core.ui.components.links import go as leave
+from core.ui.components.links import receipt_url, run_url
+from core.ui.components.outcomes import because, outcome
 from core.ui.components.workload_names import workload_words
 from core.ui.state import CELL
 
@@ -94,7 +95,7 @@ def _band(row: Row, columns: tuple[str, ...], notes: dict[str, str]) -> Band:
     found = outcome(row)
     tiles = {name: _tile(row, name, notes) for name in columns}
     below = tuple(line for line in (stale_words(row), row_below(row)) if line)
-    return Band(_short(row_title(row), 90), found.words, found.verdict, row["why"], below, tiles)
+    return Band(_short(row_title(row), 90), found.words, found.verdict, because(row), below, tiles)
 
 
 def _tile(row: Row, name: str, notes: dict[str, str]) -> Tile:
@@ -128,17 +129,22 @@ def _small_lines(cell: Row, notes: dict[str, str]) -> tuple[str, ...]:
     return tuple(line for line in (cell_small(cell, notes), spread) if line)
 
 
-def draw_matrix(rows: list[Row], *, key: str) -> None:
+def picture_of(rows: list[Row], *, dark: bool) -> go.Figure:
+    """The rows as tiles."""
+    columns = columns_of(rows)
+    return matrix_figure(bands_of(rows, columns), columns, dark=dark)
+
+
+def draw_matrix(rows: list[Row], figure: go.Figure, *, key: str) -> None:
     """The figure; a click on a tile opens its receipt. On a narrow screen it keeps a width that reads, and scrolls sideways."""
     columns = columns_of(rows)
-    figure = matrix_figure(bands_of(rows, columns), columns, dark=is_dark())
     spoken = f"Matrix of {len(rows)} rows by n_max; the same cells stand in the table below, each a link."
     with st.grid(1, wrap=False, min_column_width=max(WIDEST_PX, TILE_LEAST_PX * len(columns))).cell():
         event = st.plotly_chart(figure, key=key, on_select="rerun", selection_mode="points", config={"displayModeBar": False}, alt=spoken)
     points = event["selection"]["points"] if event else []
     cell_id = points[0].get("customdata", [None])[0] if points else None
     if cell_id:
-        go("receipt", **{CELL: cell_id})
+        leave("receipt", **{CELL: cell_id})
 
 
 def draw_footnotes(rows: list[Row], legend: str) -> None:
@@ -147,9 +153,9 @@ def draw_footnotes(rows: list[Row], legend: str) -> None:
     st.caption(f"{literal(notes)}  \n{legend}" if notes else legend)
 
 
-def draw_table(rows: list[Row]) -> None:
+def draw_table(table: pd.DataFrame) -> None:
     """Every cell in words, as a real table: what the keyboard, a screen reader and the clipboard get. Figures link to receipts."""
-    st.table(table_of(rows), width=TABLE_PX)
+    st.table(table, width=TABLE_PX)
 
 
 def table_of(rows: list[Row]) -> pd.DataFrame:

@@ -25,14 +25,18 @@ _FIELDS = {"c": "concurrency", "age": "age_days"}
 
 
 def filter_bar(known: dict[str, list[Any]]) -> dict[str, str]:
-    """All filters behind one button that says how many are set; which, stands beside it."""
-    asked = {name: st.session_state.get(name) or st.query_params.get(name, ALL) for name in FILTERS}
-    words = [f"{FILTERS[name]} {value}" for name, value in asked.items() if value != ALL]
-    with st.popover(f"Filters ({len(words)})" if words else "Filters", icon=":material/filter_list:", key="filters"):
-        chosen = choose(known)
+    """All filters behind one button that says how many are set."""
+    asked = [st.session_state.get(name) or st.query_params.get(name, ALL) for name in FILTERS]
+    many = sum(value != ALL for value in asked)
+    with st.popover(f"Filters ({many})" if many else "Filters", icon=":material/filter_list:", key="filters"):
+        return choose(known)
+
+
+def filters_said(chosen: dict[str, str]) -> None:
+    """Which filters are set, in words."""
+    words = [f"{FILTERS[name]} {_words(name, value)}" for name, value in chosen.items() if value != ALL]
     if words:
-        st.caption(literal(f"Only: {', '.join(words)}"), width="content")
-    return chosen
+        st.caption(literal(f"Only: {' · '.join(words)}"))
 
 
 def choose(known: dict[str, list[Any]], names: tuple[str, ...] = tuple(FILTERS)) -> dict[str, str]:

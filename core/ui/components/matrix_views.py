@@ -15,12 +15,13 @@ from core.services.explain import points_of
 from core.services.house import House
 from core.ui.components.figures import LEGEND, cell_words
 from core.ui.components.forced_curve import forced_curve, has_pass
-from core.ui.components.grid import denominator, draw_footnotes, draw_matrix, draw_table, row_title
+from core.ui.components.grid import denominator, draw_footnotes, draw_matrix, draw_table, picture_of, row_title, table_of
 from core.ui.components.receipt_curves import spoken as step_words
 from core.ui.components.receipt_curves import step_line
 from core.ui.components.theme import is_dark
 
 Row = dict[str, Any]
+PICTURE, TABLE = "matrix picture", "matrix table"
 LINES_AT_ONCE = 8  # more cannot be told apart
 _NOTHING = "Nothing to draw yet: a row needs a baseline and one n_max."
 OBSERVATION = (
@@ -32,7 +33,7 @@ OBSERVATION = (
 def draw_views(house: House, rows: list[Row]) -> None:
     """The rows as the matrix itself, and as curves: only the open tab is drawn. Which one it is stands in the address."""
     draw: dict[str, Callable[[], None]] = {
-        "Matrix": lambda: _draw_matrix(rows),
+        "Matrix": lambda: _draw_matrix(house, rows),
         "Speed-up against spill": lambda: _draw_spill(rows),
         "Acceptance against n_max": lambda: _draw_accept(rows),
         "Step cost against n_max": lambda: draw_costs(rows),
@@ -44,11 +45,13 @@ def draw_views(house: House, rows: list[Row]) -> None:
                 view()
 
 
-def _draw_matrix(rows: list[Row]) -> None:
-    draw_matrix(rows, key="matrix-chart")
+def _draw_matrix(house: House, rows: list[Row]) -> None:
+    """Picture and table; both are kept as long as their rows are."""
+    dark = is_dark()
+    draw_matrix(rows, house.keep(PICTURE, (rows, dark), lambda: picture_of(rows, dark=dark)), key="matrix-chart")
     draw_footnotes(rows, LEGEND)
     st.subheader("The same as a table", anchor=False)
-    draw_table(rows)
+    draw_table(house.keep(TABLE, rows, lambda: table_of(rows)))
 
 
 def _draw_accept(rows: list[Row]) -> None:

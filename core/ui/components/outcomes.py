@@ -41,6 +41,12 @@ def outcome(row: Row) -> Outcome:
     return Outcome(LOSES, f"{SIGNS[LOSES]} does not pay")
 
 
+def because(row: Row) -> str:
+    """The row's sentence without its verdict, which the outcome has said already."""
+    lead = "no n pays; " if row["best"] == "off" else f"n={row['best']} pays; "
+    return str(row["why"]).replace(lead, "", 1)
+
+
 def tally(rows: list[Row]) -> None:
     """One line of counts over the rows shown."""
     found = [outcome(row).verdict for row in rows]
