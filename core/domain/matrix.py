@@ -13,7 +13,7 @@ COLUMNS = ("off", "1", "2", "3")
 SHOWN = ("ok", "stale")  # a stale cell keeps its figures
 ARM_FIGURES = (
     "recipe_id", "tok_per_s", "tok_per_s_min", "tok_per_s_max", "decode_tokens", "predicted_ms", "steps", "drafted", "accepted", "d_ms",
-    "ttft_ms", "prefill_tok_per_s", "first_at", "last_at", "planned", "recipes",
+    "ttft_ms", "prefill_tok_per_s", "first_at", "last_at", "planned", "recipes", "last_position",
 )  # fmt: skip
 FEWEST = 3  # repetitions a side, below which nothing can be said of two arms
 NO_BASELINE = "no usable baseline beside it: a speed-up cannot be told"

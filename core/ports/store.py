@@ -103,7 +103,8 @@ class CellRows(ABC):
 
     @abstractmethod
     def of_runs(self, run_ids: list[str]) -> list[Row]:
-        """Cells of these runs (real ones) by run, concurrency and n_max, with `recipes`: how many recipes ran under that arm."""
+        """Cells of these runs (real ones) by run, concurrency and n_max, with `recipes`: how many recipes ran under that
+        arm, and `last_position`: mean share of drafts accepted to their end."""
 
     @abstractmethod
     def arms(self, *, is_candidate: bool, first_model: str, states: tuple[str, ...], limit: int) -> list[Row]:

@@ -19,6 +19,7 @@ from core.domain.matrix import (
     unmeasured_arm,
 )
 from core.domain.matrix_filter import SORTS, MatrixFilter
+from core.domain.row_suggestion import row_suggestion
 from core.domain.run import DONE
 from core.errors import InvalidInput
 from core.services.access import authorize
@@ -90,7 +91,9 @@ def _row(
     best, tied = tied_with_best(filled, arms)
     key = {name: value for name, value in head.items() if name not in ("source", "at", "key")}
     more = {"at": head["at"].isoformat() if head["at"] else None, "stale": stale or [], "drifted": None}
-    return {**key, **more, "best": best, "tied": sorted(tied), "cells": filled, "why": row_why(filled, best)}
+    longest = max((arms or {}).values(), key=lambda arm: arm["n_max"], default={})
+    told = {"why": row_why(filled, best), "suggestion": row_suggestion(filled, best, longest.get("last_position"))}
+    return {**key, **more, "best": best, "tied": sorted(tied), "cells": filled, **told}
 
 
 def _imported_row(head: Head) -> dict[str, Any]:

@@ -10,11 +10,14 @@ from core.ports.store import CellRows, Row
 from core.store.database import Database
 
 _CELLS_OF_RUNS = """
-SELECT c.*, CAST(json_extract(r.request, '$.repetitions') AS INTEGER) AS planned, v.recipes
+SELECT c.*, CAST(json_extract(r.request, '$.repetitions') AS INTEGER) AS planned, v.recipes, l.last_position
 FROM cells c JOIN runs r USING (run_id)
 LEFT JOIN (SELECT run_id, n_max, c, count(DISTINCT recipe_id) AS recipes FROM servers
            WHERE purpose = 'sweep' AND run_id = ANY(?::VARCHAR[]) GROUP BY ALL) v
   ON v.run_id = c.run_id AND v.n_max = c.n_max AND v.c = c.c
+LEFT JOIN (SELECT run_id, n_max, c, avg(per_position[-1]) AS last_position FROM samples
+           WHERE kind = 'real' AND counted AND status = 'ok' AND len(per_position) > 0 AND run_id = ANY(?::VARCHAR[]) GROUP BY ALL) l
+  ON l.run_id = c.run_id AND l.n_max = c.n_max AND l.c = c.c
 WHERE c.kind = 'real' AND c.run_id = ANY(?::VARCHAR[]) AND r.run_id = ANY(?::VARCHAR[])
 ORDER BY c.run_id, c.c, c.n_max
 """
@@ -139,7 +142,7 @@ class DuckCells(CellRows):
         )
 
     def of_runs(self, run_ids: list[str]) -> list[Row]:
-        return self._db.rows(_CELLS_OF_RUNS, [run_ids, run_ids, run_ids])
+        return self._db.rows(_CELLS_OF_RUNS, [run_ids, run_ids, run_ids, run_ids])
 
     def arms(self, *, is_candidate: bool, first_model: str, states: tuple[str, ...], limit: int) -> list[Row]:
         return self._db.rows(_ARMS, [list(states), is_candidate, first_model, limit])

@@ -42,6 +42,15 @@ def test_the_reference_table_comes_out_as_worked(house):
         assert found == expected and price["dominant"] == "verify+draft", (model, layers, n)
     qwen = rows["Qwen3.6-27B Q8 (stock MTP)", 0]["3"]
     assert (round(qwen["speedup"], 3), qwen["accept_share"], qwen["price"]["a"], qwen["price"]["dominant"]) == (2.196, None, None, None)
+    decisions = {(row["model"], row["spill"]["layers"]): row["suggestion"] for row in matrix_rows(house, provenance="transcribed")}
+    assert {key: (found["action"], found["n_max"]) for key, found in decisions.items()} == {
+        ("Qwen3.6-27B Q8 (stock MTP)", 0): ("widen", 3),
+        ("DeepSeek Q8-MTP", 14): ("keep", 1),
+        ("DeepSeek Q8-MTP", 24): ("disable", 0),
+        ("DeepSeek Q3-MTP", 10): ("keep", 1),
+    }
+    assert "No draft can win at n_max 3: it would need 100.8%" in decisions["DeepSeek Q8-MTP", 24]["text"]
+    assert "its last position was not recorded" in decisions["Qwen3.6-27B Q8 (stock MTP)", 0]["text"]
     assert round(qwen["price"]["a_min"], 2) == 2.20 and round(qwen["price"]["step_ms_max"], 2) == 67.45
 
 
@@ -203,6 +212,14 @@ def test_a_drifted_run_says_so(house):
     write_run(house, drifted=True)
     (row,) = measured(house)
     assert row["drifted"] is True and row["why"].startswith("its baseline drifted while it measured; ")
+
+
+def test_a_row_whose_longest_draft_wins_is_widened_only_where_its_last_position_held(house):
+    run_id = write_run(house, rates={0: [20.0, 20.1, 20.2], 1: [25.0, 25.1, 25.2]})
+    held = [row["suggestion"] for row in measured(house)]
+    change(house, "UPDATE samples SET per_position = [0.3] WHERE run_id = ? AND n_max = 1", run_id)
+    (fell,) = [row["suggestion"] for row in measured(house)]
+    assert (held[0]["action"], held[0]["n_max"]) == ("widen", 1) and (fell["action"], fell["n_max"]) == ("keep", 1)
 
 
 def test_ties_share_the_best_and_the_smaller_n_wins(house):

@@ -14,7 +14,7 @@ from core.domain.matrix import COLUMNS, losing_why, not_run
 from core.ui.components.figures import STALE, cell_lines, cell_words, literal, rate_range
 from core.ui.components.links import go as leave
 from core.ui.components.links import receipt_url, run_url
-from core.ui.components.outcomes import because, outcome
+from core.ui.components.outcomes import because, outcome, suggested
 from core.ui.components.workload_names import workload_words
 from core.ui.state import CELL
 
@@ -95,7 +95,12 @@ def _band(row: Row, columns: tuple[str, ...], notes: dict[str, str]) -> Band:
     found = outcome(row)
     tiles = {name: _tile(row, name, notes) for name in columns}
     below = tuple(line for line in (stale_words(row), row_below(row)) if line)
-    return Band(_short(row_title(row), 90), found.words, found.verdict, because(row), below, tiles)
+    return Band(_short(row_title(row), 90), _said(found.words, row), found.verdict, because(row), below, tiles)
+
+
+def _said(words: str, row: Row) -> str:
+    action = row["suggestion"]["action"]
+    return f"{words} → {action}" if action else words
 
 
 def _tile(row: Row, name: str, notes: dict[str, str]) -> Tile:
@@ -165,6 +170,7 @@ def table_of(rows: list[Row]) -> pd.DataFrame:
         {
             **{column_title(name): _linked(row["cells"].get(name) or not_run()) for name in columns},
             "why": literal(_why(row)),
+            "suggested": literal(suggested(row)),
             "from": _linked_run(row),
         }
         for row in rows

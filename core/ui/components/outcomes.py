@@ -41,6 +41,12 @@ def outcome(row: Row) -> Outcome:
     return Outcome(LOSES, f"{SIGNS[LOSES]} does not pay")
 
 
+def suggested(row: Row) -> str:
+    """“widen: The longest draft measured …”; what could be done next, not a decision."""
+    found = row["suggestion"]
+    return f"{found['action']}: {found['text']}" if found["action"] else str(found["text"])
+
+
 def because(row: Row) -> str:
     """The row's sentence without its verdict, which the outcome has said already."""
     lead = "no n pays; " if row["best"] == "off" else f"n={row['best']} pays; "
