@@ -111,13 +111,13 @@ WITH mine AS (
     WHERE s.kind = 'real' AND s.status = 'ok' AND s.counted AND s.temperature = 'warm' AND e.seq IS NULL
       AND s.run_id IN (SELECT run_id FROM mine) AND s.c = ? AND s.n_max IN (0, ?) GROUP BY ALL
 )
-SELECT m.run_id, m.workload
+SELECT m.run_id, m.workload, json_extract(q.body, '$.placement') AS placement
 FROM mine m JOIN arm plain ON plain.run_id = m.run_id AND plain.n_max = 0
 JOIN arm spec ON spec.run_id = m.run_id AND spec.n_max = ? JOIN recipes q ON q.recipe_id = spec.recipe_id
 WHERE json_extract_string(q.body, '$.engine_build') IS NOT DISTINCT FROM ?::VARCHAR
   AND json_extract_string(q.body, '$.engine_commit') IS NOT DISTINCT FROM ?::VARCHAR
   AND json_extract_string(q.body, '$.artifact_sha256') IS NOT DISTINCT FROM ?::VARCHAR
-QUALIFY row_number() OVER (PARTITION BY m.workload ORDER BY m.created_at DESC, m.run_id) = 1
+ORDER BY m.created_at DESC, m.run_id
 """
 _PREFILL = """
 SELECT s.run_id, s.n_max, s.c, count(s.prefill_tok_per_s) AS n, median(s.prefill_tok_per_s) AS tok_s,
@@ -147,10 +147,10 @@ class DuckCells(CellRows):
     def arms(self, *, is_candidate: bool, first_model: str, states: tuple[str, ...], limit: int) -> list[Row]:
         return self._db.rows(_ARMS, [list(states), is_candidate, first_model, limit])
 
-    def paired_runs(self, *, model: str, box_id: str, n_max: int, c: int, recipe: dict[str, Any]) -> dict[str, str]:
+    def paired_runs(self, *, model: str, box_id: str, n_max: int, c: int, recipe: dict[str, Any]) -> list[Row]:
         same = [None if recipe.get(key) is None else str(recipe[key]) for key in ("engine_build", "engine_commit", "artifact_sha256")]
         rows = self._db.rows(_PAIRED_RUNS, [model, box_id, c, n_max, n_max, *same])
-        return {str(row["workload"]): str(row["run_id"]) for row in rows}
+        return [{**row, "placement": json.loads(str(row["placement"])) if row["placement"] else None} for row in rows]
 
     def revision(self) -> int:
         return self._db.writes

@@ -27,7 +27,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     is_wider = published_switch()
     with shown():
         heads = fitting(house, everything, sort=sort, **wanted(chosen))
-    link_and_files(link_to_this(chosen, sort), lambda: rows_of(house, heads), is_empty=not heads)
+    link_and_files(house, link_to_this(chosen, sort), lambda: rows_of(house, heads), is_empty=not heads)
 
 filters_said(chosen)
 if heads:
