@@ -115,7 +115,7 @@ class Run:
             self._stages(ready)
             self._put_down()
             hands = Hands(self._launch, self._end, self._new_meter)
-            After(self._spec, ready, self._journal, self._watch, self._beat, hands).run(sweep.winner(self._done))
+            After(self._spec, ready, self._journal, self._watch, self._beat, hands).run(sweep.winner(self._done), self._done)
         finally:
             self._put_down()
             self._gpu_over = self._telemetry.still_held_mib()
@@ -152,7 +152,7 @@ class Run:
         """What the opening baseline, as a pilot, says about noise: repetitions needed and what they cost."""
         pilot = self._done[0]
         each = (pilot.took_s - pilot.load_s) / (pilot.stage.repetitions + 1)
-        found = noise_plan(pilot.tok_per_s, self._spec.plan, repetition_s=each, load_s=pilot.load_s)
+        found = noise_plan(pilot.tok_per_s, self._spec.plan, repetition_s=each, load_s=pilot.load_s, forced=len(self._spec.forced))
         return found.as_json() if found else None
 
     def _ratio(self, winner: int | None) -> float | None:
