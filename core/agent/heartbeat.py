@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any
 
-from core.agent import proc
+from core.agent.detached import myself
 from core.agent.files import write_json
 
 EVERY_S = 0.5
@@ -18,11 +18,9 @@ class Heartbeat:
 
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, "heartbeat.json")
-        me = proc.look(os.getpid())
-        self._shown = {
-            "counter": 0, "phase": "starting", "stage": None, "repetition": None, "repetitions": None, "tok_per_s": None,
-            "pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(),
-        }  # type: dict[str, Any]  # fmt: skip
+        self._shown = dict(
+            myself(), counter=0, phase="starting", stage=None, repetition=None, repetitions=None, tok_per_s=None,
+        )  # fmt: skip
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)

@@ -13,6 +13,7 @@ from typing import Any
 
 from core.agent import cgroup, proc
 from core.agent.after import After, Hands
+from core.agent.detached import myself
 from core.agent.ending import last_words, prove
 from core.agent.engine import FOREIGN, Engine, ForeignPort, LoadFailed
 from core.agent.files import write_json
@@ -41,11 +42,7 @@ class Run:
         self._servers = 0
         self._engine: Engine | None = None
         self._load_s = 0.0
-        me = proc.look(os.getpid())
-        self._agent = {
-            "pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(), "engines": [],
-            "cgroup": cgroup.make(spec.run_id),
-        }  # type: dict[str, Any]  # fmt: skip
+        self._agent = dict(myself(), engines=[], cgroup=cgroup.make(spec.run_id))
         self._ports = []  # type: list[int]
         self._gpu_over: float | None = None
 

@@ -15,6 +15,7 @@ FILES = (
     "core/agent/boxfacts.py",
     "core/agent/cgroup.py",
     "core/agent/client.py",
+    "core/agent/detached.py",
     "core/agent/during.py",
     "core/agent/ending.py",
     "core/agent/engine.py",

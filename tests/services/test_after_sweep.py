@@ -231,6 +231,7 @@ def test_the_winning_recipe_goes_out_and_a_run_starts_from_it(house, box, start)
     assert (asked["model"], asked["n_max"], asked["order"], asked["budget_min"], asked["context"]) == ("made-dense", 2, "block", 30, 1024)
     assert asked["recipe_id"] == house.store.cells.of_run(run_id)[1]["recipe_id"]
     assert 'run = "' + run_id in text and "speedup = 1.39" in text and '"/m.gguf"' in text
+    assert 'gates = "not recorded: no worksheet' in text and 'cell_gate = "not recorded: ' in text, "what was not checked is not passed"
     again = new_run_id()
     assert runs.start_run(house, again, asked, who="Ada")
     done(house, box, again)
