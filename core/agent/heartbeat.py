@@ -1,4 +1,4 @@
-"""A small file that shows the run moves: rewritten aside and renamed at least each second, so the ledger can stay short."""
+"""A small file that shows the run moves: rewritten aside and renamed each second and at each change, so the ledger can stay short."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from core.agent.detached import myself
 from core.agent.files import write_json
 
-EVERY_S = 0.5
+EVERY_S = 1.0
 
 
 class Heartbeat:

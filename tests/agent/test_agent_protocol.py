@@ -13,7 +13,7 @@ NOISY = [1.0, 0.9, 1.05, 0.97, 1.04, 0.93, 1.02, 0.95, 1.03]  # of 9 requests: t
 
 
 def test_an_undecided_step_gets_more_repetitions_on_the_engine_that_is_up_then_on_the_other_arm(box: Box) -> None:
-    box.script(speeds={"0": 100, "1": 104}, at={"1": {"wobble": [1.0, 0.962, 1.0, 1.0, 1.0, 1.0]}})
+    box.script(speeds={"0": 100, "1": 104}, pace_s=0.1, at={"1": {"wobble": [1.0, 0.962, 1.0, 1.0, 1.0, 1.0]}})
     events = box.sweep(plan={"n_max": 1})
     assert names(events) == ["baseline", "n=1", "n=1", "baseline", "baseline again"]
     started = of(events, "stage_started")
