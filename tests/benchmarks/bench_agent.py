@@ -37,6 +37,7 @@ ADDED: dict[str, str | None] = {"host": "--host", "port": "--port", "api_key": "
 
 def main() -> int:
     """Exit 1 when a figure misses its limit."""
+    print(f"load of the machine before: {os.getloadavg()[0]:.1f}; the µs hold for an idle one, the ratio for a busy one too")
     with tempfile.TemporaryDirectory() as folder:
         missed = client_alone(Path(folder))
         missed += whole_agent(Path(folder))
