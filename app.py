@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import resource
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -66,7 +67,15 @@ def _facts(settings: Settings) -> StartFacts:
 
 def _tell(token: str) -> None:
     """Prints the link that opens the next browser."""
-    print(f"\n  Open  http://127.0.0.1:{st.get_option('server.port')}/enter?token={token}\n", flush=True)
+    print(f"\n  Open  http://127.0.0.1:{st.get_option('server.port')}/enter?token={token}", flush=True)
+    print("  The link opens one browser, for twelve hours; then the next link is printed here.\n", flush=True)
+
+
+def _make_room() -> None:
+    """As many descriptors as this process may have: an open tab holds four, and the usual 1024 would end at some 250 tabs."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 @asynccontextmanager
@@ -75,10 +84,13 @@ async def lifespan(app: st.App) -> AsyncIterator[dict[str, bool]]:
     problems = start_problems(_facts(_settings()))
     if problems:
         _refuse("\n".join(problems))
+    _make_room()
     try:
         opened = await anyio.to_thread.run_sync(_services)
     except BenchError as error:
         _refuse(f"{error.title}. {error.message} {error.hint}")
+    for problem in opened.house.unsaved.values():
+        print(f"\n  {problem.title}. {problem.message} {problem.hint}", file=sys.stderr, flush=True)
     if not has_sign_in() and opened.door.is_open:
         print("\n  DRAFTLEDGER_LOCAL_TOKEN=off: every user of this computer may open this app and is admin in it.", flush=True)
         print(f"  Open  http://127.0.0.1:{st.get_option('server.port')}\n", flush=True)

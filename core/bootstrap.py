@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ from core.services.housekeeping import Housekeeper
 from core.services.jobs import Jobs
 from core.services.local_door import LocalDoor
 from core.services.reference import seed_public_results, seed_reference
+from core.services.start_up import Parts, put_in
 from core.store.archive import FolderArchive
 from core.store.database import Database
 from core.store.door_key import secret_key
@@ -101,8 +103,30 @@ class BoxOpener:
                 key_path=box.key_path,
                 passphrase_env=box.passphrase_env or None,
                 pinned_key=box.host_key or None,
+                via=_jump(box),
             )
         )
+
+
+def _jump(box: Box) -> SshAddress | None:
+    """The jump host as an account of its own: its own pinned key, entered with the box's key file."""
+    jump = box.jump_address()
+    if jump is None:
+        return None
+    return SshAddress(
+        host=jump.host,
+        port=jump.port,
+        user=jump.user,
+        key_path=box.key_path,
+        passphrase_env=box.passphrase_env or None,
+        pinned_key=box.jump_host_key or None,
+        is_jump=True,
+    )
+
+
+def shown_host_key(host: str, port: int, through: Box | None = None) -> tuple[str, str]:
+    """(key line, fingerprint) that a host shows now. `through`: asked by way of this box's jump host."""
+    return fetch_host_key(host, port, via=_jump(through) if through is not None else None)
 
 
 def this_machine(settings: Settings, own: Sequence[Suite] = ()) -> Box:
@@ -127,7 +151,10 @@ def upkeep_of(settings: Settings) -> Upkeep:
 
 
 def build(settings: Settings | None = None) -> Services:
-    """Opens the store, registers this machine, loads the shipped figures. Raises StoreInUse when another process holds the database."""
+    """Opens the store, registers this machine, loads the shipped figures. Raises StoreInUse when another process holds the database.
+
+    What a full disk keeps from being saved stands in `house.unsaved`.
+    """
     settings = settings or Settings()
 
     def make(name: str, progress: Progress) -> Path:
@@ -141,7 +168,7 @@ def build(settings: Settings | None = None) -> Services:
         clock=SystemClock(),
         workloads=load_workloads(),
         open_box=BoxOpener(settings),
-        fetch_host_key=fetch_host_key,
+        fetch_host_key=shown_host_key,
         make_model=make,
         made_models=tuple(MODELS),
         version=VERSION,
@@ -153,12 +180,29 @@ def build(settings: Settings | None = None) -> Services:
         role_claim=settings.role_claim,
         role_map=settings.role_map,
     )
-    own = [suite for box in store.boxes.all() if box.box_id == THIS_MACHINE for suite in box.suites]
-    store.boxes.put(this_machine(settings, own), who="the app", at=house.clock.now())
-    seed_reference(house, tomllib.loads((ROOT / "data" / "reference" / "section-e.toml").read_text("utf-8")))
-    seed_public_results(house, (ROOT / "data" / "reference" / "public-results.csv").read_bytes())
-    follower, housekeeper = Follower(house, poll_s=settings.poll_s), Housekeeper(house)
-    return Services(house, follower, housekeeper, Jobs(), database, _door(settings))
+    parts = _parts(house, settings)
+    with ExitStack() as opened:
+        opened.callback(database.close)
+        put_in(house, parts)
+        door = _door(settings)
+        opened.pop_all()
+    follower, housekeeper = Follower(house, poll_s=settings.poll_s), Housekeeper(house, parts)
+    return Services(house, follower, housekeeper, Jobs(), database, door)
+
+
+def _parts(house: House, settings: Settings) -> Parts:
+    """What every start puts into the store; unchanged content writes nothing."""
+    reference = ROOT / "data" / "reference"
+
+    def this_box() -> None:
+        own = [suite for box in house.store.boxes.all() if box.box_id == THIS_MACHINE for suite in box.suites]
+        house.store.boxes.put(this_machine(settings, own), who="the app", at=house.clock.now())
+
+    return {
+        "This machine, as a box,": this_box,
+        "The published reference figures": lambda: seed_reference(house, tomllib.loads((reference / "section-e.toml").read_text("utf-8"))),
+        "The results published elsewhere": lambda: seed_public_results(house, (reference / "public-results.csv").read_bytes()),
+    }
 
 
 def _door(settings: Settings) -> LocalDoor:

@@ -1,6 +1,6 @@
 """Counts the rows of the fault table that a run of the tests has shown, and fails where one could not be shown for want of means.
 
-Two workers: what starts an engine, a browser or sshd runs in one, one after another; the rest, by file, beside it.
+Two workers: what measures a real engine runs in one, one after another and first; the rest, by file and the longest first, beside it.
 """
 
 from __future__ import annotations
@@ -12,22 +12,38 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests import means
 
-ONE_AFTER_ANOTHER = ("tests/agent/", "tests/browser/", "tests/engine/", "tests/remote/")
+MEASURES = (
+    *("tests/agent/test_agent_real_engine", "tests/agent/test_honesty", "tests/agent/test_known_acceptance", "tests/agent/test_tool_loop"),
+    *(
+        "tests/browser/test_keep",
+        "tests/browser/test_reject",
+        "tests/browser/test_walk",
+        "tests/engine/",
+        "tests/remote/test_sweep_over_ssh",
+    ),
+)
+LONG = ("tests/remote/", "tests/browser/", "tests/services/", "tests/agent/", "tests/pages/")
 
 _passed: set[str] = set()
 _unavailable: dict[str, str] = {}
 
 
 class SideBySide(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands tests to the workers by file, and everything that needs the machine for itself to one of them."""
+    """Hands tests to the workers by file, and everything that measures to one of them."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = nodeid.partition("::")[0]
-        return "machine" if file.startswith(ONE_AFTER_ANOTHER) else file
+        return "measures" if file.startswith(MEASURES) else file
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide:
+    config.option.loadscopereorder = False  # the order below stands: a long file that begins last is waited for
     return SideBySide(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    folders = (MEASURES, *LONG)
+    items.sort(key=lambda item: next((at for at, names in enumerate(folders) if item.nodeid.startswith(names)), len(folders)))
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -10,6 +10,7 @@ from core.agent.files import read_json
 
 _MAX_MODELS = 2000
 _SUFFIX = ".gguf"
+_STANDS_FOR_FLAGS = "LLAMA_ARG_"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ def _models_below(folder: str, levels: int) -> list[str]:
 
 
 def environment_of(engine: dict[str, Any]) -> dict[str, str]:
-    return dict(os.environ, **engine["env"])
+    """The login's environment without the variables that stand for an engine's flags: what a run did is what its command line says."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(_STANDS_FOR_FLAGS)}
+    return dict(own, **engine["env"])
 
 
 def memory_mib(field: str) -> int | None:

@@ -124,6 +124,8 @@ class Journal:
     def _event(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
         event = clean(body)
         event.update(seq=self.seq + 1, kind=kind, wall=time.time(), mono_ns=time.monotonic_ns(), boot_id=self._boot, prev=self._prev)
+        if kind == "run_finished":
+            event["events"] = self.seq + 1  # counted here: a torn line may have been noted since the end was asked for
         event["sha"] = sha_of(event)
         return dict(event)
 

@@ -26,12 +26,17 @@ def is_alive(agent: dict[str, Any], proc_root: str = proc.PROC) -> bool:
         return False
 
 
+def who_asked(folder: str) -> str:
+    """Who asked the run to stop, by its marker file."""
+    return str(read_object(os.path.join(folder, "cancel")).get("who") or "somebody")[:200]
+
+
 def find(root: str, run_id: str, agent: dict[str, Any], proc_root: str = proc.PROC) -> list[proc.Process]:
     """What still lives of a run whose agent is dead. After a reboot nothing can."""
     if agent and str(agent.get("boot_id")) != proc.boot_id(proc_root):
         return []
     found = {item.pid: item for item in proc.tagged(run_id, proc_root)}
-    for engine in _engines(agent):
+    for engine in engines(agent):
         found.update({item.pid: item for item in _group(engine, proc_root)})
     found.update({item.pid: item for item in _grouped(run_id, agent, proc_root)})
     if locks.box_holder(root) == run_id:
@@ -47,7 +52,8 @@ def _grouped(run_id: str, agent: dict[str, Any], proc_root: str) -> list[proc.Pr
     return [item for item in listed if item is not None]
 
 
-def _engines(agent: dict[str, Any]) -> list[dict[str, Any]]:
+def engines(agent: dict[str, Any]) -> list[dict[str, Any]]:
+    """Engines the agent wrote down: {pgid, start_time, port}."""
     listed = agent.get("engines")
     return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 

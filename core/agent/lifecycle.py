@@ -7,13 +7,12 @@ import select
 import signal
 import sys
 import traceback
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from core.agent import leftovers, locks, proc
 from core.agent.detached import detach, silence
 from core.agent.files import Refused, open_private, read_object, run_folder, write_json
-from core.agent.journal import Journal, is_finished
+from core.agent.journal import is_finished
 from core.domain.arms import cancelled
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def _start(root: str, folder: str, run_id: str, agent_sha: str | None, door_fd: 
 
 def _detach(root: str, folder: str, spec: Spec, agent_sha: str | None, fds: tuple[int, int]) -> int:
     """The run's agent as a process of its own; waits until it has written its first event. `fds`: the box's lock, kept; the door, not."""
-    reader = detach(lambda writer: _agent_main(root, folder, spec, agent_sha, fds[0], writer), closing=fds[1:])
+    reader = detach(lambda writer: _under_guard(root, folder, spec, agent_sha, fds[0], writer), closing=fds[1:])
     with os.fdopen(reader, "rb") as stream:
         word, _, rest = _read_answer(stream.fileno()).partition(b" ")
     if word == _STARTED:
@@ -73,12 +72,33 @@ def _read_answer(fd: int) -> bytes:
     return b"refused The agent did not begin within %d s." % _START_WAIT_S
 
 
-def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
-    """The detached process. Leaves through os._exit: nothing of the verb's clean-up may run here."""
-    code = 1
+def _under_guard(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
+    """The detached process: makes the agent and becomes its guard. Leaves through os._exit: nothing of the verb's clean-up may run here."""
     try:
         silence(open_private(os.path.join(folder, "agent.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        proc.become_subreaper()
+        from core.agent import guard
+
+        alive, held = os.pipe()  # closed on the agent's side by its death alone: nothing it starts inherits it
+        if os.fork() == 0:
+            os.close(alive)
+            _agent_main(root, folder, spec, agent_sha, lock_fd, writer)
+        for fd in (held, writer, lock_fd):
+            os.close(fd)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the agent ends in order when the box shuts down, and its guard with it
+        guard.keep(root, folder, spec, alive)
+    except BaseException:  # noqa: BLE001 - as below
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
+    """The agent itself. Leaves through os._exit too."""
+    code = 1
+    try:
         proc.become_subreaper()
         from core.agent.run import Run
 
@@ -134,9 +154,17 @@ def cancel(root: str, run_id: str, who: str) -> dict[str, Any]:
             return {"answer": "finished", "left": []}
         if leftovers.is_alive(agent):
             return {"answer": "asked", "left": []}
-        _, left = leftovers.end(root, run_id, agent)
-        _close_ledger(folder, left)
-        return {"answer": "reaped", "left": left}
+        return {"answer": "reaped", "left": _last_duties(root, folder, run_id, agent)}
+
+
+def _last_duties(root: str, folder: str, run_id: str, agent: dict[str, Any]) -> list[int]:
+    """What a dead agent cannot do any more: end all of the run, prove it, close the ledger. Returns what still lives."""
+    from core.agent.ending import Proof, close_for, open_ports
+    from core.agent.telemetry import held_since_start
+
+    _, left = leftovers.end(root, run_id, agent)
+    close_for(folder, cancelled(leftovers.who_asked(folder)), Proof(left, open_ports(agent), held_since_start(folder)))
+    return left
 
 
 def _leave_marker(folder: str, who: str) -> None:
@@ -144,20 +172,6 @@ def _leave_marker(folder: str, who: str) -> None:
     path = os.path.join(folder, "cancel")
     if not os.path.lexists(path):
         write_json(path, {"who": who})
-
-
-def _close_ledger(folder: str, left: list[int]) -> None:
-    who = str(read_object(os.path.join(folder, "cancel")).get("who") or "somebody")
-    stop = asdict(cancelled(who))
-    journal = Journal(folder)
-    try:
-        journal.append("cancel_seen", who=who)
-        journal.append(
-            "run_finished", outcome="cancelled", reason=stop, winner=None, drifted=None, stop=stop, samples=None,
-             left=left, events=journal.seq + 1,
-        )  # fmt: skip
-    finally:
-        journal.close()
 
 
 def reap(root: str) -> dict[str, Any]:

@@ -7,10 +7,11 @@ import os
 import shutil
 from typing import Any
 
-from core.agent import boxfacts, flags, outside
+from core.agent import boxfacts, outside
 from core.agent.files import disk_free_mib, read_object, write_json
 from core.agent.spec import Spec
 from core.agent.watch import Watch
+from core.domain import engine_flags as flags
 
 MIN_FREE_MIB = 200
 _CHUNK = 8 << 20

@@ -23,7 +23,7 @@ from core.agent.measure import OK, Meter, was_cut
 from core.agent.preflight import Ready, RunFailed, StageFailed
 from core.agent.pricing import figures_of
 from core.agent.spec import Spec
-from core.agent.telemetry import Telemetry
+from core.agent.telemetry import GPU_LEAST_S, Telemetry
 from core.agent.watch import OutOfTime, Stopped, Watch
 from core.domain import sweep
 from core.domain.looks import noise_plan
@@ -43,7 +43,6 @@ class Run:
         self._engine: Engine | None = None
         self._load_s = 0.0
         self._agent = dict(myself(), engines=[], cgroup=cgroup.make(spec.run_id))
-        self._ports = []  # type: list[int]
         self._gpu_over: float | None = None
 
     def open(self) -> None:
@@ -51,14 +50,20 @@ class Run:
         self._write_agent()
         self._journal = Journal(self._folder)
         self._journal.hold_reserve()
-        self._beat = Heartbeat(self._folder)
+        self._beat, self._is_full = Heartbeat(self._folder), False
         self._watch = Watch(self._folder, self._spec.limits.lifetime_s, self._seen)
+        try:
+            self._begin()
+        except DiskFull:
+            self._is_full = True  # the first line stands there: the run has begun, and its end is told like any other
+        self._beat.start()
+
+    def _begin(self) -> None:
         self._journal.append(
             "run_started", run_id=self._spec.run_id, spec_sha256=self._spec.sha256, agent_sha256=self._agent_sha,
             python=platform.python_version(), platform=platform.platform(), hostname=socket.gethostname(), pid=os.getpid(),
             ancestors=proc.ancestors(os.getpid()), decision_head=self._spec.decision_head, requested_by=self._spec.requested_by,
         )  # fmt: skip
-        self._beat.start()
 
     def on_signal(self, number: int, _frame: Any) -> None:
         """SIGTERM from the box (shutdown, an administrator) stops the run in order."""
@@ -99,6 +104,8 @@ class Run:
             return "failed", failed.code, str(failed)
 
     def _sweep(self) -> tuple[str, str, str]:
+        if self._is_full:
+            raise DiskFull()
         self._beat.set(phase="preflight")
         self._watch()
         ready = Ready(self._root, self._spec, self._watch)
@@ -115,7 +122,7 @@ class Run:
             After(self._spec, ready, self._journal, self._watch, self._beat, hands).run(sweep.winner(self._done), self._done)
         finally:
             self._put_down()
-            self._gpu_over = self._telemetry.still_held_mib()
+            self._gpu_over = self._telemetry.still_held_mib(max(GPU_LEAST_S, self._spec.limits.grace_s))
             self._telemetry.stop()
         stop = sweep.stop_of(self._spec.plan, self._done)
         if stop is not None and stop.code == "baseline_failed":
@@ -234,10 +241,9 @@ class Run:
 
     def _start(self, engine: Engine, ready: Ready) -> None:
         environment = dict(ready.environment, **{proc.TAG: self._spec.run_id})
-        self._ports.append(engine.port)
         engine.start(self._folder, environment, self._lock_fd, self._agent["cgroup"])
         found = proc.look(engine.pid)
-        self._agent["engines"].append({"pgid": engine.pid, "start_time": found.start if found else 0})
+        self._agent["engines"].append({"pgid": engine.pid, "start_time": found.start if found else 0, "port": engine.port})
         self._write_agent()
         self._load_s = load_s = engine.wait_ready(self._spec.limits.load_s, self._watch)
         log_bytes = engine.log.total if engine.log else 0
@@ -276,10 +282,10 @@ class Run:
 
     def _finish(self, outcome: str, code: str, text: str) -> None:
         """Nothing of ours may live and the box is free before the last event says that the run is over."""
-        proof = prove(self._root, self._spec.run_id, self._agent, self._ports, self._gpu_over)
+        proof = prove(self._root, self._spec.run_id, self._agent, lambda: self._gpu_over)
         os.close(self._lock_fd)
         body = last_words(self._spec.plan, self._done, outcome, (code, text), proof)
-        self._journal.append("run_finished", samples=self._journal.samples, events=self._journal.seq + 1, **body)
+        self._journal.append("run_finished", samples=self._journal.samples, **body)
         self._journal.close()
         self._beat.stop("finished")
 

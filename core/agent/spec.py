@@ -22,12 +22,14 @@ _SPELLING = re.compile(r"--?[A-Za-z][A-Za-z0-9-]{0,40}\Z")
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds. `grace_s`: between asking an engine to end and ending it."""
+    """Seconds. `grace_s`: between asking an engine to end and ending it. `over_s`: what the agent gets, beside that, to end the run when
+    its lifetime is over or somebody asked; past it the guard ends both."""
 
     lifetime_s: float = 7200.0
     load_s: float = 300.0
     request_s: float = 600.0
     grace_s: float = 10.0
+    over_s: float = 120.0
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def _plan(raw: dict[str, Any]) -> Plan:
 
 def _limits(raw: dict[str, Any]) -> Limits:
     limits = Limits(**{key: float(value) for key, value in raw.items()})
-    values = (limits.lifetime_s, limits.load_s, limits.request_s, limits.grace_s)
+    values = (limits.lifetime_s, limits.load_s, limits.request_s, limits.grace_s, limits.over_s)
     _need(all(math.isfinite(v) and 0 < v <= 30 * 86400 for v in values), "Limits have to be positive seconds, 30 days at most.")
     return limits
 

@@ -6,21 +6,23 @@ repetition those that fell into it. What cannot be read is empty, never 0; witho
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import threading
 import time
-from typing import Any
+from typing import Any, Callable
 
 from core.agent import boxfacts, outside, proc
 from core.agent.files import open_private
 
 EVERY_S = 1.0
 LIMIT_S = 2.0  # for one answer of nvidia-smi
-GPU_WAIT_S, GPU_SLACK_MIB = 10.0, 200.0
+GPU_WAIT_S, GPU_LEAST_S, GPU_SLACK_MIB = 10.0, 2.0, 200.0
 _AGAIN_S = 30.0  # after it hung or failed: asked anew so much later
 _LARGEST = 32 << 20
 _KEPT = 7200
+_MOST_GPUS = 64
 _GPU = ("gpu", "used_mib", "sm_mhz", "power_w", "temp_c")
 COLUMNS = ("wall", "mono_ns", "state") + _GPU + ("throttle", "host_load_1m", "engine_rss_mib", "why")
 _QUERY = "index,memory.used,clocks.sm,power.draw,temperature.gpu,"
@@ -61,19 +63,7 @@ class Telemetry:
 
         A driver gives memory back a moment after a process: looked at until it is, or the limit is over.
         """
-        first = _used(self.readings[0]) if self.readings else None
-        deadline = time.monotonic() + limit_s
-        while first is not None:
-            now = _used(self.reading() or {})
-            if now is None or len(now) != len(first):
-                return None
-            over = max(now[gpu] - first[gpu] for gpu in range(len(first)))
-            if over <= GPU_SLACK_MIB:
-                return 0.0
-            if time.monotonic() > deadline:
-                return over
-            time.sleep(0.2)
-        return None
+        return _still_over(_used(self.readings[0]) if self.readings else None, lambda: _used(self.reading() or {}), limit_s)
 
     def nudge(self) -> int:
         """Asks for a reading now without waiting for it."""
@@ -146,6 +136,43 @@ class Telemetry:
                 self._file.flush()
         except (OSError, ValueError):
             pass  # a full disk ends the run through its journal, not here
+
+
+def _still_over(first: list[float] | None, now_used: Callable[[], list[float] | None], limit_s: float) -> float | None:
+    deadline = time.monotonic() + limit_s
+    while first is not None:
+        now = now_used()
+        if now is None or len(now) != len(first):
+            return None
+        over = max(now[gpu] - first[gpu] for gpu in range(len(first)))
+        if over <= GPU_SLACK_MIB:
+            return 0.0
+        if time.monotonic() > deadline:
+            return over
+        time.sleep(0.2)
+    return None
+
+
+def held_since_start(folder: str, limit_s: float = GPU_WAIT_S) -> float | None:
+    """As `still_held_mib`, for whoever comes after the agent: the first reading is taken from the run's telemetry.csv."""
+    return _still_over(_first_used(folder), _used_now, limit_s)
+
+
+def _first_used(folder: str) -> list[float] | None:
+    try:
+        with os.fdopen(open_private(os.path.join(folder, "telemetry.csv"), os.O_RDONLY), encoding="utf-8", errors="replace") as stream:
+            rows = list(csv.DictReader(stream.readline() for _ in range(_MOST_GPUS)))
+    except (OSError, csv.Error):
+        return None
+    return _used({"gpus": [{"used_mib": _number(row["used_mib"] or "")} for row in rows if row["mono_ns"] == rows[0]["mono_ns"]]})
+
+
+def _used_now() -> list[float] | None:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return None
+    code, text, _ = outside.ask([tool, "--query-gpu=memory.used", "--format=csv,noheader,nounits"], LIMIT_S)
+    return _used({"gpus": [{"used_mib": _number(line.strip())} for line in text.splitlines()]}) if code == 0 else None
 
 
 def _used(reading: dict[str, Any]) -> list[float] | None:

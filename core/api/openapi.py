@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from core.api.doors import DOORS, ApiDoor
+from core.api.door import ApiDoor
+from core.api.doors import DOORS
 from core.domain.roles import ACTIONS
 
 PROBLEM = {
@@ -56,6 +57,10 @@ def description(version: str) -> dict[str, Any]:
     }
 
 
+def _schema_of(door: ApiDoor) -> dict[str, str]:
+    return {"type": "object"} if door.gives == "application/json" else {"type": "string", "format": "binary"}
+
+
 def _operation(door: ApiDoor) -> dict[str, Any]:
     named = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in re.findall(r"\{(\w+)\}", door.path)]
     asked = [{"name": name, "in": "query", "required": False, "schema": {"type": "string"}} for name in door.query]
@@ -65,7 +70,7 @@ def _operation(door: ApiDoor) -> dict[str, Any]:
         "summary": f"{door.summary} Needs the role {ACTIONS[door.action]}.",
         "parameters": [*named, *asked],
         "responses": {
-            "200": {"description": "done", "content": {"application/json": {"schema": {"type": "object"}}}},
+            "200": {"description": "done", "content": {door.gives: {"schema": _schema_of(door)}}},
             **{code: {"description": words, "content": problem} for code, words in _REFUSALS.items()},
         },
     }

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from collections.abc import Callable, Iterable
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 
-from core.api.doors import DOORS, ApiDoor, Call
-from core.api.limits import PER_MINUTE, WRONG_PER_MINUTE, Limiter
+from core.api.door import ApiDoor, Call, Download
+from core.api.doors import DOORS
+from core.api.limits import HEAVY_PER_MINUTE, PER_MINUTE, WRONG_PER_MINUTE, Limiter
 from core.api.openapi import description
 from core.api.problems import answer, problem
 from core.bootstrap import Services
@@ -32,6 +34,8 @@ _NO_TOKEN = BenchError(
     title="No valid token",
     hint="An admin makes one in the menu under Tokens. Send it as: Authorization: Bearer …",
 )
+_PIECE = 1 << 18
+_HEAVY = threading.Lock()  # exports, backups and the like: one at a time in this process
 
 
 def routes(get_services: Callable[[], Services], *, has_sign_in: bool = False) -> list[Route | Mount]:
@@ -85,7 +89,7 @@ def _endpoint(doors: list[ApiDoor], get_services: Callable[[], Services], limite
         if actor == NOBODY:
             limiter.allows(f"wrong {caller}", WRONG_PER_MINUTE)
             return problem(_NO_TOKEN, 401, {"www-authenticate": "Bearer"})
-        if not limiter.allows(actor.key, PER_MINUTE):
+        if not limiter.allows(actor.key, PER_MINUTE) or (door.is_heavy and not limiter.allows(f"heavy {actor.key}", HEAVY_PER_MINUTE)):
             return _too_many(limiter)
         try:
             body = await _body(request) if door.body else {}
@@ -103,7 +107,33 @@ def _endpoint(doors: list[ApiDoor], get_services: Callable[[], Services], limite
 
 def _work(door: ApiDoor, house: House, call: Call) -> Response:
     authorize(house, door.action, door.path)
-    return answer(door.work(house, call))
+    if not door.is_heavy:
+        return _sent(door.work(house, call))
+    if not _HEAVY.acquire(blocking=False):
+        busy = BenchError(
+            "An export, a backup or a check of the house is under way. Nothing was done.", title="Busy", hint="Ask again then."
+        )
+        return problem(busy, 409)
+    try:
+        return _sent(door.work(house, call))
+    finally:
+        _HEAVY.release()
+
+
+def _sent(found: dict[str, Any] | Download) -> Response:
+    if not isinstance(found, Download):
+        return answer(found)
+    size = found.made.seek(0, 2)
+    found.made.seek(0)
+    headers = {"content-length": str(size), "content-disposition": f'attachment; filename="{found.name}"', "cache-control": "no-store"}
+    return StreamingResponse(_pieces(found.made), media_type=found.media_type, headers=headers)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """The file's bytes; it is closed, and with that gone, also when the caller hangs up."""
+    with file:
+        while piece := file.read(_PIECE):
+            yield piece
 
 
 def _too_many(limiter: Limiter) -> Response:

@@ -23,6 +23,7 @@ def register(verbs: Verbs) -> None:
     take.add_argument("worksheet_id", metavar="WORKSHEET")
     take.add_argument("verdict", choices=("keep", "reject", "withdraw"))
     take.add_argument("--owner", required=True, help="who answers for it")
+    take.add_argument("--on-behalf-of", default="", help="for whom the owner signs, where it is somebody else")
     take.add_argument("--reason", default="", help="one sentence; a rejection needs one")
     take.add_argument("--against-why", default="", help="why, where it goes against the computed suggestion")
     take.add_argument("--second", default="", help="a second named person")
@@ -64,6 +65,7 @@ def _standing(house: House, args: argparse.Namespace) -> int:
 def _values(args: argparse.Namespace) -> dict[str, Any]:
     given = {
         "worksheet_id": args.worksheet_id, "verdict": args.verdict, "owner": args.owner, "reason": args.reason,
+        "on_behalf_of": args.on_behalf_of,
         "against_why": args.against_why, "second": args.second, "action": args.action, "age_days": args.age_days, "seen_sha256": args.seen,
     }  # fmt: skip
     if args.stale_when is not None:

@@ -9,7 +9,9 @@ from core.commands.frame import EXIT_DONE, EXIT_NO, Answer, Verbs, here_or_asked
 
 def register(verbs: Verbs) -> None:
     doctor = verbs.add("doctor", _doctor, "Look at app host, store, ledgers and boxes.", database=True)
-    doctor.add_argument("--mend", action="store_true", help="fetch damaged ledgers again from their boxes first")
+    doctor.add_argument(
+        "--mend", action="store_true", help="first take in decisions signed but not stored, and fetch damaged ledgers again"
+    )
 
 
 def _doctor(args: argparse.Namespace) -> Answer:

@@ -6,12 +6,13 @@ import argparse
 from typing import Any
 
 from core.commands.frame import EXIT_DONE, Answer, Verbs, opened
-from core.commands.sweep import catch_up, stage_json, to_the_end
+from core.commands.sweep import catch_up, to_the_end
 from core.domain.run import new_run_id
 from core.errors import InvalidInput
 from core.services.again import repeat_run, resume_run
 from core.services.house import House
 from core.services.outlines import run_outline
+from core.services.run_report import stage_json
 from core.services.runs import list_runs
 
 _AGAIN = {"resume": resume_run, "repeat": repeat_run}

@@ -18,11 +18,9 @@ from core.formats.recipe_file import LIMIT
 from core.services import runs
 from core.services.boxes import list_boxes
 from core.services.follow import follow_once
-from core.services.forecast import residuals, speedup_curve
-from core.services.matrix import matrix_rows
 from core.services.queue import ahead_of
-from core.services.recipes import compared_with_recipe, sweep_of_recipe
-from core.services.suites import suite_table
+from core.services.recipes import sweep_of_recipe
+from core.services.run_report import run_report
 
 POLL_S = 0.5
 _TRIES = 20  # to hear from the box that a run taken back has nothing there
@@ -63,31 +61,11 @@ def to_the_end(services: Services, run_id: str, *, quiet: bool, waits: bool = Tr
     """Follows a run that was asked for until it is over; what came of it. Raises RunFailed where nothing was measured."""
     house = services.house
     _follow_to_the_end(services, run_id, quiet=quiet, waits=waits)
-    view = runs.show_run(house, run_id)
-    run, finished = view["run"], view["finished"] or {}
-    if run["problem"] and run["state"] == FAILED and not view["stages"]:
+    run = runs.get_run(house, run_id)
+    answer = run_report(house, run_id)
+    if run["problem"] and run["state"] == FAILED and not answer["stages"]:
         stored = run["problem"]
         raise RunFailed(stored["message"], title=stored["title"], hint=stored["hint"])
-    rows = [row for row in matrix_rows(house, provenance="measured") if row["run_id"] == run_id]
-    answer = {
-        "run_id": run_id,
-        "state": run["state"],
-        "stages": [stage_json(stage) for stage in view["stages"]],
-        "stop_reason": finished.get("stop") or finished.get("reason"),
-        "winner": finished.get("winner"),
-        "drifted": finished.get("drifted"),
-        "production": finished.get("production"),
-        "supports_keep": finished.get("supports_keep"),
-        "noise": next((verdict["noise"] for verdict in view["verdicts"] if verdict.get("noise")), None),
-        "cells": [{"n_max": column, "c": row["c"], **cell} for row in rows for column, cell in row["cells"].items() if cell["run_id"]],
-    }
-    arms = [(cell["n_max"], cell["c"]) for cell in view["cells"]]
-    answer["residuals"] = [{"n_max": n, "c": c, **residuals(house, run_id, n, c)} for n, c in arms]
-    answer["forecast"] = speedup_curve(house, run_id)
-    answer["suites"] = [
-        {key: line[key] for key in ("suite", "band", "off", "on", "difference", "verdict")} for line in suite_table(house, run)
-    ]
-    answer["recipe"] = compared_with_recipe(house, run_id)
     return (EXIT_DONE if run["state"] == DONE else EXIT_NO), answer
 
 
@@ -135,13 +113,6 @@ class RunFailed(BenchError):
     """The run ended before anything was measured."""
 
     default_title = "The run failed"
-
-
-def stage_json(stage: dict[str, Any]) -> dict[str, Any]:
-    status = {"done": "ok", "failed": "failed"}.get(stage["state"], "not_run")
-    return {"name": stage["name"], "n_max": stage["n_max"], "c": stage["c"], "tok_s": stage["tok_s"], "accept_share": stage["accept_share"],
-            "accept_denominator": f"of {stage['proposed']} proposed" if stage["proposed"] else None, "status": status,
-            "reason": stage["reason"], "gate": stage.get("gate")}  # fmt: skip
 
 
 def _follow_to_the_end(services: Services, run_id: str, *, quiet: bool, waits: bool) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from core.commands.frame import EXIT_DONE, Answer, Refusing, Verbs, opened, shared
 from core.domain.forms import plain_numbers
 from core.errors import InvalidInput
-from core.services.house import House
 from core.services.reference_sheets import propose_from_reference
-from core.services.worksheets import choose_n_max, list_worksheets, new_worksheet_id, propose, show_worksheet, type_suite, type_text
+from core.services.worksheet_json import worksheet_json
+from core.services.worksheets import choose_n_max, list_worksheets, new_worksheet_id, propose, type_suite, type_text
 
 DEFAULT_BY = "command line"
 
@@ -55,7 +55,9 @@ def _new(args: argparse.Namespace) -> Answer:
     with opened(args) as services:
         house = services.house
         if args.reference:
-            return EXIT_DONE, _shown(house, propose_from_reference(house, args.reference, who=args.by, worksheet_id=new_worksheet_id()))
+            return EXIT_DONE, worksheet_json(
+                house, propose_from_reference(house, args.reference, who=args.by, worksheet_id=new_worksheet_id())
+            )
         box = house.box(args.box)
         values = {
             "title": args.title or (f"Turn on MTP for {args.model}"[:200] if args.model else ""),
@@ -67,12 +69,12 @@ def _new(args: argparse.Namespace) -> Answer:
             "repetitions": args.repetitions,
             "production_c": args.concurrency,
         }
-        return EXIT_DONE, _shown(house, propose(house, values, who=args.by))
+        return EXIT_DONE, worksheet_json(house, propose(house, values, who=args.by))
 
 
 def _show(args: argparse.Namespace) -> Answer:
     with opened(args) as services:
-        return EXIT_DONE, _shown(services.house, args.worksheet_id)
+        return EXIT_DONE, worksheet_json(services.house, args.worksheet_id)
 
 
 def _list(args: argparse.Namespace) -> Answer:
@@ -107,23 +109,4 @@ def _set(args: argparse.Namespace) -> Answer:
             entry = None
         else:
             entry = type_text(house, sheet, args.field, args.side, args.value, by=args.by)
-        return EXIT_DONE, {**_shown(house, sheet), "set_aside": bool((entry or {}).get("is_set_aside"))}
-
-
-def _shown(house: House, worksheet_id: str) -> dict[str, Any]:
-    """The accounting table with a state per field and side, gates with what turns them, suggestion, decisions."""
-    view = show_worksheet(house, worksheet_id)
-    price = view["price"]
-    return {
-        "worksheet_id": worksheet_id,
-        "title": view["worksheet"]["title"],
-        "asked": view["worksheet"]["body"],
-        "revision": view["revision"],
-        "fields": view["fields"],
-        "gates": view["gates"],
-        "suggestion": {**view["suggestion"], "dominant": price.dominant if price else None},
-        "price": price.as_json() if price else None,
-        "run_id": view["run_id"],
-        "drifted": view["drifted"],
-        "decisions": [{name: one[name] for name in ("number", "verdict", "action", "owner", "sha")} for one in view["decisions"]],
-    }
+        return EXIT_DONE, {**worksheet_json(house, sheet), "set_aside": bool((entry or {}).get("is_set_aside"))}

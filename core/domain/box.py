@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from core.domain.forms import Name, Record
+from core.domain.engine_flags import refused_in_command
+from core.domain.forms import Name, Record, printable
 from core.domain.suite_score import JSON, REGEX, rule_problem
 
 THIS_MACHINE = "this-machine"
 _HOST = re.compile(r"[A-Za-z0-9_.:\[\]-]{1,253}")
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}\$?")
-_PATH = re.compile(r"[^\x00-\x1f]{1,1000}")
+_JUMP = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
 
 
 class Engine(Record):
@@ -23,12 +24,20 @@ class Engine(Record):
     kind: Literal["llama.cpp"] = "llama.cpp"
     argv: list[str] = Field(min_length=1, max_length=20)
 
+    @field_validator("argv")
+    @classmethod
+    def _argv_may_be_registered(cls, value: list[str]) -> list[str]:
+        problem = refused_in_command(value)
+        if problem:
+            raise ValueError(problem)
+        return value
+
 
 class ModelFile(Record):
     """A model by name and path on the box."""
 
     name: Name
-    path: str = Field(min_length=1, max_length=1000)
+    path: Annotated[str, AfterValidator(printable)] = Field(min_length=1, max_length=1000)
 
 
 class Suite(Record):
@@ -40,15 +49,17 @@ class Suite(Record):
     id: Name
     argv: list[str] = Field(min_length=1, max_length=40)
     by: Literal["exit", "file", "json", "regex"] = "exit"
-    at: str = Field(default="", max_length=300)
+    at: Annotated[str, AfterValidator(printable)] = Field(default="", max_length=300)
     limit_s: float = Field(default=600.0, ge=1, le=14_400)
     band: float = Field(default=10.0, ge=0, le=1000, allow_inf_nan=False)
 
     @field_validator("argv")
     @classmethod
     def _argv_is_plain(cls, value: list[str]) -> list[str]:
-        if not value[0].strip() or any("\0" in part or len(part) > 1000 for part in value):
+        if not value[0].strip() or value[0].startswith("-") or any(len(part) > 1000 for part in value):
             raise ValueError("needs a program and its arguments, one a line, each at most 1000 characters.")
+        if any(not part.isprintable() for part in value):
+            raise ValueError("may not contain control characters or line breaks.")
         return value
 
     @model_validator(mode="after")
@@ -59,6 +70,24 @@ class Suite(Record):
         return self
 
 
+class Jump(NamedTuple):
+    """Where a jump host is, and as whom it is entered; `user` "": as on the box."""
+
+    user: str
+    host: str
+    port: int
+
+    @classmethod
+    def read(cls, text: str) -> Jump:
+        """From `[user@]host[:port]`. Raises ValueError."""
+        found = _JUMP.fullmatch(text)
+        if found is None or found["host"].startswith("-") or not 1 <= int(found["port"] or 22) <= 65535:
+            raise ValueError("has to be user@host:port; user and port may be left out.")
+        if found["user"] and not _USER.fullmatch(found["user"]):
+            raise ValueError("names no Unix user before the @.")
+        return cls(found["user"] or "", found["host"].strip("[]"), int(found["port"] or 22))
+
+
 STANDARD, LOCKED = "standard", "locked"
 OWNERS_PATH = "(set by the owner of the box)"
 
@@ -66,6 +95,7 @@ OWNERS_PATH = "(set by the owner of the box)"
 class BoxForm(Record):
     """What a person fills in to add an SSH box. `engine` and `models` are absolute paths on the box.
 
+    `jump`: the host it is reached through, `[user@]host[:port]`, entered with the same key file; "" for none.
     In locked mode the box's owner has installed the gate and says there what may run: `engine` is an id of that list, `models` is empty.
     """
 
@@ -78,6 +108,14 @@ class BoxForm(Record):
     engine: str = Field(min_length=1, max_length=1000)
     models: str = Field(default="", max_length=1000, validate_default=True)
     python: str = Field(default="python3", min_length=1, max_length=1000)
+    jump: str = Field(default="", max_length=300)
+
+    @field_validator("jump")
+    @classmethod
+    def _jump_is_an_address(cls, value: str) -> str:
+        if value:
+            Jump.read(value)
+        return value
 
     @field_validator("host")
     @classmethod
@@ -102,14 +140,19 @@ class BoxForm(Record):
             return value if info.field_name == "engine" else ""
         if not value:
             raise ValueError("is needed.")
-        if not value.startswith("/") or not _PATH.fullmatch(value):
+        if not value.startswith("/") or not value.isprintable():
             raise ValueError("has to be an absolute path on the box.")
+        flags = [word for word in value.split()[1:] if word.startswith("-")] if info.field_name == "engine" else []
+        if flags:
+            raise ValueError(
+                f"is the program alone; “{flags[0][:60]}” is a flag. What a run needs the app adds itself, from its own table."
+            )
         return value
 
     @field_validator("key_path")
     @classmethod
     def _key_path_is_a_path(cls, value: str) -> str:
-        if not _PATH.fullmatch(value) or not value.isprintable():
+        if not value.isprintable():
             raise ValueError("has to be the path of a file on this computer.")
         return value
 
@@ -122,7 +165,7 @@ class BoxForm(Record):
 
 
 class Box(Record):
-    """A box as registered. `host_key` is the pinned key line, `fingerprint` its SHA256 form."""
+    """A box as registered. `host_key` is the pinned key line, `fingerprint` its SHA256 form; `jump_host_key` the jump host's own."""
 
     box_id: Name
     name: Name
@@ -135,11 +178,26 @@ class Box(Record):
     passphrase_env: str = ""
     host_key: str = ""
     fingerprint: str = ""
+    jump: str = ""
+    jump_host_key: str = ""
+    jump_fingerprint: str = ""
     python: list[str] = Field(default=["python3"])
     engines: list[Engine]
     models: list[ModelFile] = []
     model_roots: list[str] = []
     suites: list[Suite] = []
+
+    def jump_address(self) -> Jump | None:
+        """The jump host with the user it is entered as, None where the box is reached directly."""
+        if not self.jump:
+            return None
+        found = Jump.read(self.jump)
+        return found._replace(user=found.user or self.user)
+
+    @property
+    def where(self) -> str:
+        """user@host:port, and through whom, for sentences."""
+        return f"{self.user}@{self.host}:{self.port}" + (f" through {self.jump}" if self.jump else "")
 
     def engine(self, engine_id: str) -> Engine | None:
         """The engine of that id, None when the box has no such engine."""

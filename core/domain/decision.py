@@ -41,8 +41,9 @@ class OldProduction(Record):
 
 
 class DecisionForm(Record):
-    """What a person signs. `against_why`: one sentence where it goes against the suggestion; `second`: the second person, where asked for.
+    """What a person signs: `owner` is who signs, `on_behalf_of` somebody they sign for.
 
+    `against_why`: one sentence where it goes against the suggestion; `second`: the second person, where asked for.
     `seen_sha256`: hash of the text that was shown, refused when another text would be signed now. `sign_id`: minted when the text was
     shown, so that a second click signs nothing twice.
     """
@@ -50,6 +51,7 @@ class DecisionForm(Record):
     worksheet_id: Name
     verdict: Literal["keep", "reject"]
     owner: Name
+    on_behalf_of: OptionalName = ""
     reason: Sentence = ""
     against_why: Sentence = ""
     second: OptionalName = ""
@@ -107,6 +109,8 @@ def _missing_words(form: DecisionForm, suggestion: dict[str, Any], needs_second:
     is_other = is_against(form.verdict, suggestion, form.action)
     if is_other and not form.against_why:
         problems["against_why"] = f"The computed suggestion is “{suggestion['action']}”. Say in one sentence why you decide otherwise."
+    if form.on_behalf_of and same_person(form.on_behalf_of, form.owner):
+        problems["on_behalf_of"] = "is who signs; leave it empty where you sign for yourself."
     if form.second and same_person(form.second, form.owner):
         problems["second"] = "The second person has to be somebody else than the owner."
     elif is_other and needs_second and not form.second:

@@ -72,3 +72,13 @@ def event_row(event: dict[str, Any]) -> dict[str, Any]:
     """The event as the store keeps it: {seq, kind, noted_at, body}; the body is what the envelope does not say."""
     body = {key: value for key, value in event.items() if key not in ENVELOPE}
     return {"seq": event["seq"], "kind": event["kind"], "noted_at": when(event), "body": body}
+
+
+def shortfall(end: dict[str, Any], *, events: int, samples: int) -> str:
+    """Why a run whose last event is `end` is not complete here, "" when it is: what came against what the agent counted itself."""
+    if end.get("events") != events:
+        return f"the box counted {end.get('events')} events, {events} came"
+    counted = end.get("samples")
+    if counted is not None and counted != samples:
+        return f"the box counted {counted} repetitions, {samples} came"
+    return ""

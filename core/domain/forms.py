@@ -71,8 +71,11 @@ def problems_in(error: ValidationError) -> dict[str, str]:
 
 
 def plain_numbers(field: str, text: str) -> list[float]:
-    """“40, 47” → [40.0, 47.0]. Raises InvalidInput naming what is no number."""
+    """“40, 47” → [40.0, 47.0]. Raises InvalidInput naming what is no number, or may be one number or two (“40,5, 47,2”)."""
     found = []
+    unclear = re.search(r"\d+,\d+", text)
+    if unclear and re.search(r",\s|;|\s", text.strip()):
+        raise InvalidInput({field: f"are not clear: “{unclear[0]}” may be one number or two. Write 40.5, 47 with points for decimals."})
     for part in (part for part in re.split(r"[,;\s]+", text) if part):
         try:
             found.append(float(part))

@@ -45,7 +45,7 @@ def to_merge(entries: list[Entry], who: str) -> list[dict[str, Any]]:
 
 
 def history(entries: list[Entry]) -> list[dict[str, Any]]:
-    """Every revision, newest first: {entry, place (in words), old, new (texts), who, at, is_set_aside}."""
+    """Every revision, newest first: {entry, place (in words), old, new (texts), who, at, is_set_aside, origin ("": typed here)}."""
     before: dict[Place, Entry] = {}
     found = []
     for entry in entries:
@@ -59,6 +59,7 @@ def history(entries: list[Entry]) -> list[dict[str, Any]]:
                 "who": entry["typed_by"],
                 "at": entry["noted_at"],
                 "is_set_aside": bool(entry.get("is_set_aside")),
+                "origin": entry.get("note") or "",
             }
         )
         if not entry.get("is_set_aside"):

@@ -16,6 +16,7 @@ ACTIONS = {
     "work.comment": RUNNER,
     "run.start": RUNNER,
     "run.stop": RUNNER,
+    "run.order": RUNNER,  # the order in which runs wait for a box
     "run.exclude": RUNNER,
     "box.check": RUNNER,
     "import.add": RUNNER,

@@ -64,7 +64,7 @@ class SweepRequest(Proposal):
     """A proposal as one sweep. `attempt` counts repeats of one request (`repeat_of`: the run before); `segment_of`: the interrupted run
     whose climb this one goes on with, from `first_n`."""
 
-    worksheet_id: str | None = None
+    worksheet_id: Name | None = None
     attempt: int = Field(default=1, ge=1, le=1000)
     repeat_of: str | None = Field(default=None, pattern=r"^[0-9a-f]{32}$")
     segment_of: str | None = Field(default=None, pattern=r"^[0-9a-f]{32}$")

@@ -23,7 +23,7 @@ def facts_of(request: dict[str, Any], preflight: dict[str, Any], recipe: dict[st
         "model artifact": (preflight.get("artifact") or {}).get("sha256"),
         "GPU": "none" if gpus.get("state") == "none" else ", ".join(sorted(str(card.get("name")) for card in cards)) or None,
         "slots": max(slots or 1, request.get("production_c") or 1),
-        "spill": _spill((recipe or {}).get("placement")),
+        "spill": placement_words((recipe or {}).get("placement")),
         "p_min": None if recipe is None else recipe.get("p_min", request.get("p_min")) or ENGINE_DEFAULT,
         "context": (recipe or {}).get("context") or request.get("context"),
     }
@@ -35,7 +35,7 @@ def _build(recipe: dict[str, Any] | None, preflight: dict[str, Any]) -> str | No
     return told or (preflight.get("engine") or {}).get("version_text") or None
 
 
-def _spill(placement: dict[str, Any] | None) -> str | None:
+def placement_words(placement: dict[str, Any] | None) -> str | None:
     """The placement in words that do not move with every run: no MiB, which differ by a few from load to load."""
     if not placement or placement.get("state") in (None, "unknown"):
         return None

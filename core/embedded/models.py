@@ -16,13 +16,16 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import gguf
 import numpy as np
 
 from core.embedded.shape import CYCLE_TEXT, VOCABULARY, ModelShape, padded, tensors_of
 from core.embedded.weights import SEED, encode
 from core.errors import BenchError
+
+if TYPE_CHECKING:
+    import gguf
 
 __all__ = ["CHAT_TEMPLATE", "MODELS", "ModelShape", "make_model"]
 
@@ -51,6 +54,8 @@ MODELS: dict[str, ModelShape] = {
 
 
 def _tokenizer(writer: gguf.GGUFWriter) -> None:
+    import gguf
+
     letters = [f"<0x{value:02X}>" for value in range(256)]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL]
     writer.add_tokenizer_model("llama")
@@ -67,6 +72,8 @@ def _tokenizer(writer: gguf.GGUFWriter) -> None:
 
 def _open_writer(shape: ModelShape, path: Path) -> gguf.GGUFWriter:
     """Write everything but the weights to `path`; the returned writer expects the tensors next, in file order."""
+    import gguf  # half a second, and only whoever makes a model needs it
+
     writer = gguf.GGUFWriter(path, "glm4moe")
     writer.add_name(shape.name)
     writer.add_description(f"{shape.title}; wrong_every={shape.wrong_every}; seed={SEED}; {CYCLE_TEXT}")

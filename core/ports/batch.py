@@ -10,7 +10,9 @@ Row = dict[str, Any]
 
 @dataclass
 class Batch:
-    """What one poll of a run brings: written in one transaction together with the new offset."""
+    """What one poll of a run brings: written in one transaction together with the new offset.
+
+    `lease`: token of the worker that took it in; "" where no other worker can be there."""
 
     run_id: str
     offset: int
@@ -21,3 +23,4 @@ class Batch:
     servers: list[Row] = field(default_factory=list)
     samples: list[Row] = field(default_factory=list)
     suite_runs: list[Row] = field(default_factory=list)
+    lease: str = ""

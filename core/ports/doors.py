@@ -57,5 +57,9 @@ class AuditRows(ABC):
         """Lines, newest first."""
 
     @abstractmethod
+    def head(self) -> tuple[int, str]:
+        """Number and hash of the last line; (0, "") before the first."""
+
+    @abstractmethod
     def all(self) -> list[Row]:
-        """Every line in order."""
+        """Every line in order, as recorded: people by their handles."""

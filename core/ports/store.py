@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from core.domain.box import Box
-from core.ports.batch import Batch
 from core.ports.doors import AuditRows, PeopleRows, TokenRows
+from core.ports.names import Names
+from core.ports.run_rows import RunRows
 from core.ports.tables import TableRows
 
 Row = dict[str, Any]
@@ -44,54 +45,6 @@ class BoxRows(ABC):
     @abstractmethod
     def latest_check(self, box_id: str) -> Row | None:
         """{ok, noted_at, report} of the newest check, None before the first."""
-
-
-class RunRows(ABC):
-    """Runs, their state, their events."""
-
-    @abstractmethod
-    def insert(self, row: Row) -> bool:
-        """Adds a run; False when this id is already there (a second click), nothing changed then."""
-
-    @abstractmethod
-    def get(self, run_id: str) -> Row | None:
-        """The run with its state columns, `request` and `spec` as dicts."""
-
-    @abstractmethod
-    def find(self, *, worksheet_id: str | None = None, states: tuple[str, ...] | None = None, limit: int = 500) -> list[Row]:
-        """Runs, newest first."""
-
-    @abstractmethod
-    def set_spec(self, run_id: str, spec: dict[str, Any], at: datetime) -> None:
-        """Keeps the complete spec that was handed to the box; a second call with the same spec is fine."""
-
-    @abstractmethod
-    def set_state(self, run_id: str, **columns: Any) -> None:
-        """Sets columns of run_state (state, note, problem, unreachable_since, reached_at, cancel_by, cancel_at, ended_at)."""
-
-    @abstractmethod
-    def ingest(self, batch: Batch) -> None:
-        """Writes events, recipes, servers, samples and the new offset in one transaction. Rows already there are left as they are."""
-
-    @abstractmethod
-    def events(self, run_id: str, *, kinds: tuple[str, ...] | None = None) -> list[Row]:
-        """Events in order: {seq, kind, noted_at, body}."""
-
-    @abstractmethod
-    def add_raw_file(self, row: Row) -> None:
-        """Records a raw file kept beside the database."""
-
-    @abstractmethod
-    def raw_files(self, run_id: str) -> list[Row]:
-        """Raw files of a run by name."""
-
-    @abstractmethod
-    def retire(self, row: Row) -> None:
-        """Records what the retention removed: run_id, what (box copy | raw log), name, days, noted_at. A second time changes nothing."""
-
-    @abstractmethod
-    def retired(self, run_id: str | None = None) -> list[Row]:
-        """What the retention removed, of one run or of all."""
 
 
 class CellRows(ABC):
@@ -276,7 +229,11 @@ class DecisionRows(ABC):
 
     @abstractmethod
     def all(self) -> list[Row]:
-        """Entries by number, `evidence` and `details` as dicts; `details` None for entries from before there were any."""
+        """Entries by number, `evidence` and `details` as dicts (`details` None for entries from before there were any), names resolved."""
+
+    @abstractmethod
+    def chain(self) -> list[Row]:
+        """The same as recorded, with handles: what the hashes were taken over."""
 
 
 @dataclass(frozen=True)
@@ -294,3 +251,4 @@ class Store:
     people: PeopleRows
     tokens: TokenRows
     audit: AuditRows
+    names: Names

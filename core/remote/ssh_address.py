@@ -44,7 +44,10 @@ def _key_line_fits(line: object) -> bool:
 
 @dataclass(frozen=True)
 class SshAddress:
-    """One account on one box. `key_path` None needs `use_agent`; `pinned_key` None means: not confirmed by a person yet."""
+    """One account on one box. `key_path` None needs `use_agent`; `pinned_key` None means: not confirmed by a person yet.
+
+    `via`: the jump host it is reached through, an account like any other; `is_jump`: this is one.
+    """
 
     host: str
     port: int
@@ -53,6 +56,8 @@ class SshAddress:
     passphrase_env: str | None = None
     pinned_key: str | None = None
     use_agent: bool = False
+    via: SshAddress | None = None
+    is_jump: bool = False
 
     def __post_init__(self) -> None:
         problems = host_problems(self.host, self.port)
@@ -72,7 +77,7 @@ class SshAddress:
     @property
     def where(self) -> str:
         """user@host:port, for sentences."""
-        return f"{self.user}@{self.host}:{self.port}"
+        return f"{'jump host ' if self.is_jump else ''}{self.user}@{self.host}:{self.port}"
 
     @property
     def pin(self) -> str | None:

@@ -8,7 +8,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import paramiko
@@ -79,19 +79,17 @@ class SshHost(Host):
     def put(self, data: bytes, path: str) -> None:
         check_path(path)
         aside = f"{path}.{secrets.token_hex(8)}.part"
-        with self._files(path) as sftp:
-            try:
-                with sftp.open(aside, "wx") as file:
-                    file.chmod(0o600)
-                    file.set_pipelined(True)
-                    file.write(data)
-                written = sftp.stat(aside).st_size
-                if written != len(data):
-                    raise CommandFailed(f"{self.address.where}: {written} of {len(data)} bytes of {path} arrived. Is the disk full?")
-                sftp.posix_rename(aside, path)
-            except Exception:
-                self._discard(sftp, aside)
-                raise
+        with self._files(path) as sftp, ExitStack() as unfinished:
+            unfinished.callback(self._discard, sftp, aside)
+            with sftp.open(aside, "wx") as file:
+                file.chmod(0o600)
+                file.set_pipelined(True)
+                file.write(data)
+            written = sftp.stat(aside).st_size
+            if written != len(data):
+                raise CommandFailed(f"{self.address.where}: {written} of {len(data)} bytes of {path} arrived. Is the disk full?")
+            sftp.posix_rename(aside, path)
+            unfinished.pop_all()  # it has its name: nothing is discarded
 
     def read(self, path: str, offset: int, limit: int) -> bytes:
         check_path(path)
@@ -198,7 +196,9 @@ class SshHost(Host):
                 raise  # answers: requests and replies are still in step
             except PermissionError as fault:
                 raise CommandFailed(f"{self.address.where}: no right to use {path}.", hint="Check its owner and mode.") from fault
-            except BaseException:
+            except (
+                BaseException
+            ):  # whatever it was, an interrupt too: a reply may still be under way, and the next call would take it for its own
                 self._end_files()
                 raise
 
@@ -208,15 +208,14 @@ class SshHost(Host):
             if channel is not None and not channel.closed and channel.get_transport() is self._live:
                 return self._sftp
             self._end_files()
-        channel = self._open_channel(time.monotonic() + self._limits.answer_s)
-        try:
+        with ExitStack() as opened:
+            channel = self._open_channel(time.monotonic() + self._limits.answer_s)
+            opened.callback(channel.close)
             channel.settimeout(self._limits.answer_s)
             channel.invoke_subsystem("sftp")
             self._sftp = SFTPClient(channel)
-        except BaseException:
-            channel.close()
-            raise
-        return self._sftp
+            opened.pop_all()
+            return self._sftp
 
     def _make(self, sftp: SFTPClient, path: str) -> None:
         try:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import socket
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import paramiko
-from paramiko import Transport
+from paramiko import Channel, Transport
 
 from core.errors import BoxUnreachable, HostKeyChanged, InvalidInput
 from core.remote.ssh_address import SshAddress, fingerprint_of, host_problems
 from core.remote.ssh_errors import UnconfirmedHostKey, refused, translated, unreachable
 from core.remote.ssh_keys import file_key, signers
 
+_PROHIBITED = 1  # of RFC 4254: administratively prohibited
 _WEAK = {
     "ciphers": ["aes128-cbc", "aes192-cbc", "aes256-cbc", "3des-cbc"],
     "macs": ["hmac-sha1", "hmac-md5", "hmac-sha1-96", "hmac-md5-96"],
@@ -55,19 +57,28 @@ def link_facts(transport: Transport) -> dict[str, Any]:
     }
 
 
+class Link(Transport):
+    """A connection; `through`: the one to the jump host that carries it."""
+
+    through: Transport | None = None
+
+
 def close_link(transport: Transport) -> None:
-    """Ends the connection and its thread; `close()` alone leaves the socket of a handshake that failed."""
+    """Ends the connection, its thread, and the one that carries it; `close()` alone leaves the socket of a handshake that failed."""
     transport.close()
     transport.sock.close()
+    through = getattr(transport, "through", None)
+    if through is not None:
+        close_link(through)
 
 
-def fetch_host_key(host: str, port: int, limits: SshLimits = DEFAULT_LIMITS) -> tuple[str, str]:
-    """(key line, fingerprint) a box shows now, for a person to confirm. Nobody signs in."""
+def fetch_host_key(host: str, port: int, limits: SshLimits = DEFAULT_LIMITS, *, via: SshAddress | None = None) -> tuple[str, str]:
+    """(key line, fingerprint) a box shows now, for a person to confirm. Nobody signs in there; in to the jump host, where there is one."""
     problems = host_problems(host, port)
     if problems:
         raise InvalidInput(problems)
     with translated(f"{host}:{port}"):
-        transport = _handshake(host, port, None, limits)
+        transport = _handshake(host, port, None, limits, via)
         try:
             line = key_line_of(transport)
         finally:
@@ -75,39 +86,52 @@ def fetch_host_key(host: str, port: int, limits: SshLimits = DEFAULT_LIMITS) -> 
     return line, fingerprint_of(line)
 
 
-def open_link(address: SshAddress, limits: SshLimits = DEFAULT_LIMITS) -> Transport:
+def open_link(address: SshAddress, limits: SshLimits = DEFAULT_LIMITS) -> Link:
     """A signed-in connection. Any failure closes everything it opened."""
     own = file_key(address) if address.pin else None  # a bad key file is known without asking the box
-    with translated(address.where):
-        transport = _handshake(address.host, address.port, address.pin, limits)
-        try:
-            _check_pin(transport, address)
-            _sign_in(transport, address, own, limits)
-        except BaseException:
-            close_link(transport)
-            raise
+    with translated(address.where), ExitStack() as opened:
+        transport = _handshake(address.host, address.port, address.pin, limits, address.via)
+        opened.callback(close_link, transport)
+        _check_pin(transport, address)
+        _sign_in(transport, address, own, limits)
         transport.set_keepalive(limits.keepalive_s)
+        opened.pop_all()  # all went well: nothing is closed
         return transport
 
 
-def _handshake(host: str, port: int, pin: str | None, limits: SshLimits) -> Transport:
-    sock = socket.create_connection((host, port), timeout=limits.connect_s)
-    transport = None
-    try:
-        _tune(sock, limits)
-        transport = Transport(sock, disabled_algorithms=_WEAK)
+def _handshake(host: str, port: int, pin: str | None, limits: SshLimits, via: SshAddress | None) -> Link:
+    with ExitStack() as opened:
+        through = open_link(via, limits) if via is not None else None
+        if through is not None:
+            opened.callback(close_link, through)
+        sock = _reach(host, port, limits, through)
+        opened.callback(sock.close)
+        transport = Link(sock, disabled_algorithms=_WEAK)
+        opened.callback(transport.close)
+        transport.through = through
         transport.banner_timeout = limits.banner_s
         transport.handshake_timeout = limits.banner_s
         transport.channel_timeout = limits.channel_s
         _prefer_pinned_type(transport, pin)
         transport.start_client(timeout=2 * limits.banner_s)
         transport.get_remote_server_key()  # start_client returns silently when its time is up; this one raises then
+        opened.pop_all()
         return transport
-    except BaseException:
-        if transport is not None:
-            transport.close()
-        sock.close()
-        raise
+
+
+def _reach(host: str, port: int, limits: SshLimits, through: Transport | None) -> socket.socket | Channel:
+    """A plain socket, or a channel of the connection to the jump host, which then reaches for the box itself."""
+    if through is not None:
+        try:
+            return through.open_channel("direct-tcpip", (host, port), ("127.0.0.1", 0), timeout=limits.connect_s)
+        except paramiko.ChannelException as fault:
+            cause = "does not allow it" if fault.code == _PROHIBITED else "cannot reach it"
+            raise unreachable(f"{host}:{port}", f"the jump host {cause} ({fault.text}).") from fault
+    with ExitStack() as opened:
+        sock = opened.enter_context(socket.create_connection((host, port), timeout=limits.connect_s))
+        _tune(sock, limits)
+        opened.pop_all()
+        return sock
 
 
 def _tune(sock: socket.socket, limits: SshLimits) -> None:

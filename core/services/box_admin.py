@@ -9,8 +9,10 @@ from core.domain.forms import checked
 from core.domain.run import ACTIVE, short
 from core.errors import BoxBusy, InvalidInput
 from core.services.access import authorize, record
-from core.services.boxes import registered
+from core.services.boxes import Pin, registered
 from core.services.house import House
+
+BOX, JUMP = "box", "jump"
 
 
 def form_of(box: Box) -> dict[str, Any]:
@@ -26,15 +28,21 @@ def form_of(box: Box) -> dict[str, Any]:
         "engine": engine.id if box.mode == "locked" else engine.argv[0],
         "models": (box.model_roots or [model.path for model in box.models] or [""])[0],
         "python": box.python[0],
+        "jump": box.jump,
     }
 
 
 def edit_box(house: House, box_id: str, values: dict[str, Any]) -> Box:
-    """Registers the box anew under its id; the pinned key stays, whatever the address. Raises InvalidInput, NotFound, BoxBusy."""
+    """Registers the box anew under its id; the pinned key stays, whatever the address, and so does the jump host's while there is one.
+
+    A jump host named only now is not entered before its key is pinned. Raises InvalidInput, NotFound, BoxBusy.
+    """
     authorize(house, "box.edit", box_id)
     box = _ssh_box(house, box_id)
     form = checked(BoxForm, {**form_of(box), **values})
-    changed = registered(form, box_id=box_id, host_key=box.host_key, fingerprint=box.fingerprint, suites=box.suites)
+    changed = registered(
+        form, box_id=box_id, host_key=box.host_key, fingerprint=box.fingerprint, suites=box.suites, jump=_pin_of(box, JUMP)
+    )
     if len(box.engines) > 1 and changed.mode == box.mode:
         changed = changed.model_copy(update={"engines": [changed.engines[0], *box.engines[1:]]})
     house.store.boxes.put(changed, who=house.actor.name or house.actor.key, at=house.clock.now())
@@ -43,27 +51,41 @@ def edit_box(house: House, box_id: str, values: dict[str, Any]) -> Box:
     return changed
 
 
-def read_shown_key(house: House, box_id: str) -> tuple[str, str]:
-    """The key the box shows now, beside the pinned one: (key line, fingerprint). Nothing is stored."""
+def read_shown_key(house: House, box_id: str, *, of: str = BOX) -> tuple[str, str]:
+    """The key that the box, or its jump host, shows now, beside the pinned one: (key line, fingerprint). Nothing is stored."""
     authorize(house, "box.pin", box_id)
-    box = _ssh_box(house, box_id)
-    return house.fetch_host_key(box.host, box.port)
+    return _shown(house, _ssh_box(house, box_id), of)
 
 
-def pin_key(house: House, box_id: str, *, key_line: str, fingerprint: str, seen: str) -> Box:
-    """Pins the key that a person compared with the box's own words. `seen`: the pinned fingerprint they saw beside it.
+def _shown(house: House, box: Box, of: str) -> tuple[str, str]:
+    jump = box.jump_address()
+    if of == JUMP and jump is not None:
+        return house.fetch_host_key(jump.host, jump.port)
+    if of != BOX:
+        raise InvalidInput({"box": "is reached directly: there is no jump host to pin."})
+    return house.fetch_host_key(box.host, box.port, box) if jump else house.fetch_host_key(box.host, box.port)
 
-    Raises InvalidInput where another admin pinned one meanwhile or the box shows yet another key, NotFound, BoxBusy.
+
+def _pin_of(box: Box, of: str) -> Pin:
+    return Pin(box.jump_host_key, box.jump_fingerprint) if of == JUMP else Pin(box.host_key, box.fingerprint)
+
+
+def pin_key(house: House, box_id: str, *, key_line: str, fingerprint: str, seen: str, of: str = BOX) -> Box:
+    """Pins the key that a person compared with the host's own words. `seen`: the pinned fingerprint they saw beside it; `of`: box | jump.
+
+    Raises InvalidInput where another admin pinned one meanwhile or the host shows yet another key, NotFound, BoxBusy.
     """
     authorize(house, "box.pin", box_id)
     box = _ssh_box(house, box_id)
-    if box.fingerprint != seen:
+    before = _pin_of(box, of).fingerprint
+    if before != seen:
         raise InvalidInput({"fingerprint": "was changed by somebody else meanwhile."}, hint="Read the key again, then compare anew.")
-    if house.fetch_host_key(box.host, box.port) != (key_line, fingerprint):
-        raise InvalidInput({"fingerprint": "is not the one the box shows now."}, hint="Nothing was pinned. Find out why the key changes.")
-    pinned = box.model_copy(update={"host_key": key_line, "fingerprint": fingerprint})
+    if _shown(house, box, of) != (key_line, fingerprint):
+        raise InvalidInput({"fingerprint": "is not the one the host shows now."}, hint="Nothing was pinned. Find out why the key changes.")
+    names = ("jump_host_key", "jump_fingerprint") if of == JUMP else ("host_key", "fingerprint")
+    pinned = box.model_copy(update=dict(zip(names, (key_line, fingerprint), strict=True)))
     house.store.boxes.put(pinned, who=house.actor.name or house.actor.key, at=house.clock.now())
-    record(house, "box.pin", box_id, before=box.fingerprint, after=fingerprint)
+    record(house, "box.pin", box_id, of=of, before=before, after=fingerprint)
     return pinned
 
 
@@ -72,7 +94,7 @@ def remove_box(house: House, box_id: str) -> None:
     authorize(house, "box.remove", box_id)
     box = _ssh_box(house, box_id)
     house.store.boxes.remove(box_id, who=house.actor.name or house.actor.key, at=house.clock.now())
-    record(house, "box.remove", box_id, name=box.name, address=f"{box.user}@{box.host}:{box.port}")
+    record(house, "box.remove", box_id, name=box.name, address=box.where)
 
 
 def _ssh_box(house: House, box_id: str) -> Box:

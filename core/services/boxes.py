@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
-from core.domain.box import LOCKED, OWNERS_PATH, Box, BoxForm, Engine, ModelFile, Suite
+from core.domain.box import LOCKED, OWNERS_PATH, Box, BoxForm, Engine, Jump, ModelFile, Suite
 from core.domain.forms import checked
 from core.domain.run import QUEUED
 from core.errors import BenchError, InvalidInput
 from core.services.access import authorize, record
 from core.services.house import House
 from core.services.queue import queue_of
+
+
+class Pin(NamedTuple):
+    """A host key that a person confirmed, or is asked to confirm."""
+
+    key_line: str = ""
+    fingerprint: str = ""
+
+
+NO_PIN = Pin()
 
 
 def list_boxes(house: House) -> list[dict[str, Any]]:
@@ -29,29 +39,53 @@ def list_boxes(house: House) -> list[dict[str, Any]]:
     ]
 
 
-def read_host_key(house: House, values: dict[str, Any]) -> tuple[BoxForm, str, str]:
+def read_jump_key(house: House, values: dict[str, Any]) -> tuple[BoxForm, Pin]:
+    """Before the first half, for a box behind a jump host: asks that one for its key. A person compares it; then `read_host_key`."""
+    authorize(house, "box.add")
+    form = checked(BoxForm, values)
+    _refuse_taken_name(house, form.name)
+    if not form.jump:
+        raise InvalidInput({"jump": "is empty: this box is reached directly."})
+    jump = Jump.read(form.jump)
+    return form, Pin(*house.fetch_host_key(jump.host, jump.port))
+
+
+def read_host_key(house: House, values: dict[str, Any], *, jump: Pin = NO_PIN) -> tuple[BoxForm, str, str]:
     """First half of adding a box: checks the form and asks the host for its key: (form, key line, fingerprint).
 
-    Nothing is stored; a person compares the fingerprint before `add_box`.
+    `jump`: the confirmed key of the jump host; the box is asked through it. Nothing is stored; a person compares the fingerprint
+    before `add_box`.
     """
     authorize(house, "box.add")
     form = checked(BoxForm, values)
     _refuse_taken_name(house, form.name)
-    key_line, fingerprint = house.fetch_host_key(form.host, form.port)
-    return form, key_line, fingerprint
+    _need_jump_pin(form, jump)
+    if not form.jump:
+        return form, *house.fetch_host_key(form.host, form.port)
+    draft = registered(form, box_id=_box_id(form.name), host_key="", fingerprint="", jump=jump)
+    return form, *house.fetch_host_key(form.host, form.port, draft)
 
 
-def add_box(house: House, form: BoxForm, *, key_line: str, fingerprint: str, who: str) -> Box:
-    """Second half: the person has confirmed the fingerprint, the key is pinned."""
+def add_box(house: House, form: BoxForm, *, key_line: str, fingerprint: str, who: str, jump: Pin = NO_PIN) -> Box:
+    """Second half: the person has confirmed the fingerprint (behind a jump host both), the key is pinned."""
     authorize(house, "box.add")
     _refuse_taken_name(house, form.name)
-    box = registered(form, box_id=_box_id(form.name), host_key=key_line, fingerprint=fingerprint)
+    _need_jump_pin(form, jump)
+    box = registered(form, box_id=_box_id(form.name), host_key=key_line, fingerprint=fingerprint, jump=jump)
     house.store.boxes.put(box, who=who, at=house.clock.now())
-    record(house, "box.add", box.box_id, fingerprint=fingerprint, address=f"{form.user}@{form.host}:{form.port}", mode=form.mode)
+    keys = {"fingerprint": fingerprint, **({"jump_fingerprint": jump.fingerprint} if form.jump else {})}
+    record(house, "box.add", box.box_id, address=box.where, mode=form.mode, **keys)
     return box
 
 
-def registered(form: BoxForm, *, box_id: str, host_key: str, fingerprint: str, suites: list[Suite] | None = None) -> Box:
+def _need_jump_pin(form: BoxForm, jump: Pin) -> None:
+    if form.jump and not jump.key_line:
+        raise InvalidInput({"jump": "has to show its key first, and a person has to confirm it."})
+
+
+def registered(
+    form: BoxForm, *, box_id: str, host_key: str, fingerprint: str, suites: list[Suite] | None = None, jump: Pin = NO_PIN
+) -> Box:
     """The registration that a form stands for. In locked mode the box's owner holds the paths."""
     is_locked = form.mode == LOCKED
     return Box(
@@ -65,6 +99,9 @@ def registered(form: BoxForm, *, box_id: str, host_key: str, fingerprint: str, s
         key_path=form.key_path,
         host_key=host_key,
         fingerprint=fingerprint,
+        jump=form.jump,
+        jump_host_key=jump.key_line if form.jump else "",
+        jump_fingerprint=jump.fingerprint if form.jump else "",
         python=[form.python],
         engines=[Engine(id=form.engine, argv=[OWNERS_PATH]) if is_locked else Engine(id="llama-server", argv=[form.engine])],
         models=[_model(form.models)] if form.models.endswith(".gguf") else [],

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any
 
-from core.domain.chain import chained, entries_in, first_broken
+from core.domain.chain import chained
 from core.domain.decision import (
     FORMULAS,
     WITHDRAWN,
@@ -23,17 +22,17 @@ from core.domain.decision import (
     text_sha256,
 )
 from core.domain.forms import checked
+from core.domain.handles import with_handles, with_names
 from core.domain.recipe import canonical, digest
 from core.domain.reference_sheet import price_for
 from core.errors import DecisionRefused, NotFound
-from core.services.access import authorize
+from core.services.access import authorize, record
+from core.services.decision_chain import ONE_AT_A_TIME, adopt_journal, append_entry
 from core.services.evidence import evidence_of
 from core.services.frozen import cell_conditions, freeze, unfit_for_keep
 from core.services.house import House
 from core.services.receipts import receipt
 from core.services.worksheets import get_worksheet
-
-_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,8 @@ def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
     """
     authorize(house, "decision.take", str(values.get("worksheet_id", "")), signed=str(values.get("owner", "")))
     form = checked(DecisionForm, values)
-    with _ONE_AT_A_TIME:
-        _adopt_journal(house)
+    with ONE_AT_A_TIME:
+        adopt_journal(house)
         done = _signed_before(house, form.sign_id)
         if done:
             return done
@@ -78,7 +77,17 @@ def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
                 hint="Read what would be signed now, then sign again.",
             )
         _refuse(house, form, draft)
-        return _record(house, draft.body)
+        entry = _record(house, draft.body)
+    _note(house, entry, draft)
+    return entry
+
+
+def _note(house: House, entry: dict[str, Any], draft: Draft) -> None:
+    """The audit log's lines: that it was taken, and where it goes against what was computed."""
+    thing = f"entry {entry['number']}"
+    record(house, "decision.take", thing, verdict=entry["verdict"], taken=entry["action"], sha=entry["sha"])
+    if draft.is_against:
+        record(house, "decision.override", thing, suggested=draft.suggestion["action"], taken=entry["action"], sha=entry["sha"])
 
 
 def _refuse(house: House, form: DecisionForm, draft: Draft) -> None:
@@ -92,28 +101,31 @@ def withdraw(house: House, values: dict[str, Any]) -> dict[str, Any]:
     """
     authorize(house, "decision.take", f"entry {values.get('number')}", signed=str(values.get("owner", "")))
     form = checked(WithdrawForm, values)
-    with _ONE_AT_A_TIME:
-        _adopt_journal(house)
+    with ONE_AT_A_TIME:
+        adopt_journal(house)
         done = _signed_before(house, form.sign_id)
         if done:
             return done
         entries = house.store.decisions.all()
-        taken = entry_of(entries, form.number)
+        entry_of(entries, form.number)
         state = standing(entries)[form.number]
         if state != "in force":
             raise DecisionRefused(
                 f"Entry {form.number} is {state}; there is nothing to withdraw. Nothing was added.", hint="Look at the ledger."
             )
+        taken = entry_of(house.store.decisions.chain(), form.number)
         body = {
             "worksheet_id": taken["worksheet_id"],
             "verdict": WITHDRAWN,
             "action": taken["action"],
-            "owner": form.owner,
+            "owner": _handle_in(house, form, form.owner),
             "reason": form.reason,
             "details": {**_shared_details(house, form.sign_id), "supersedes": form.number},
             "evidence": taken["evidence"],
         }
-        return _record(house, body)
+        entry = _record(house, body)
+    record(house, "decision.withdraw", f"entry {form.number}", by_entry=entry["number"], sha=entry["sha"])
+    return entry
 
 
 def entry_of(entries: list[dict[str, Any]], number: int) -> dict[str, Any]:
@@ -133,13 +145,14 @@ def revision_of(house: House, worksheet_id: str) -> int:
 def _draft(house: House, form: DecisionForm) -> Draft:
     worksheet = get_worksheet(house, form.worksheet_id)
     evidence = evidence_of(house, worksheet, owner=form.owner)
-    frozen, price = freeze(house, worksheet, evidence), price_for(evidence)
+    frozen, price = with_handles(freeze(house, worksheet, evidence), lambda name: _handle_in(house, form, name)), price_for(evidence)
     gates, suggestion = frozen["gates"], frozen["suggestion"]
     earlier = in_force(house.store.decisions.all(), form.worksheet_id)
     details = {
         "supersedes": earlier["number"] if earlier else None,
         "n_max": suggestion["n_max"],
         "dominant": price.dominant if price else None,
+        "on_behalf_of": form.on_behalf_of,
         "against_why": form.against_why,
         "second": form.second,
         "stale_when": list(form.stale_when),
@@ -159,7 +172,7 @@ def _draft(house: House, form: DecisionForm) -> Draft:
     return Draft(
         text,
         signed["signed_sha256"],
-        {**body, "details": signed, "evidence": frozen},
+        {**with_handles({**body, "details": signed}, lambda name: _handle_in(house, form, name)), "evidence": frozen},
         gates,
         suggestion,
         unfit_for_keep(evidence, cell_conditions(house, evidence)),
@@ -179,6 +192,7 @@ def _parts(body: dict[str, Any], details: dict[str, Any], frozen: dict[str, Any]
         "dominant cost": details["dominant"],
         "suggested": frozen["suggestion"]["action"],
         "owner": body["owner"],
+        "on behalf of": details["on_behalf_of"],
         "reason": body["reason"],
         "against, because": details["against_why"],
         "second person": details["second"],
@@ -205,7 +219,26 @@ def _old_production(house: House, old: OldProduction | None) -> dict[str, Any] |
 
 
 def _shared_details(house: House, sign_id: str) -> dict[str, Any]:
-    return {"sign_id": sign_id, "formulas": FORMULAS, "app_version": house.version}
+    number, sha = house.store.audit.head()
+    return {
+        "sign_id": sign_id,
+        "identity": _identity(house),
+        "audit_line": number,
+        "audit_head": sha,
+        "formulas": FORMULAS,
+        "app_version": house.version,
+    }
+
+
+def _identity(house: House) -> str:
+    """What vouches for the owner of a decision taken now: the sign-in, a token, or nobody but this computer."""
+    actor = house.actor
+    return "token" if actor.key.startswith("token:") else "signed in" if actor.is_named else "local identity"
+
+
+def _handle_in(house: House, form: DecisionForm | WithdrawForm, name: str) -> str:
+    """The handle of a name in a decision: the owner's is that of who is signed in, issuer and subject; others were only named."""
+    return house.store.names.handle_of(house.actor.key if name == form.owner else "", name)
 
 
 def _signed_before(house: House, sign_id: str) -> dict[str, Any] | None:
@@ -215,47 +248,17 @@ def _signed_before(house: House, sign_id: str) -> dict[str, Any] | None:
 
 
 def _record(house: House, body: dict[str, Any]) -> dict[str, Any]:
-    """Snapshot, journal, row, in this order: what the row says is on disk before it."""
-    before = house.store.decisions.all()
-    entry = chained(len(before) + 1, before[-1]["sha"] if before else "", {**body, "at": house.clock.now().astimezone(UTC).isoformat()})
+    """Snapshot, journal, row, in this order: what the row says is on disk before it. Handles stand in it, names in the answer."""
+    before = house.store.decisions.chain()
+    signed = {**body, "at": house.clock.now().astimezone(UTC).isoformat()}
+    entry = chained(len(before) + 1, before[-1]["sha"] if before else "", signed)
     house.archive.keep_snapshot(entry["evidence_sha256"], canonical(entry["evidence"]))
     house.archive.append_decision(canonical(entry))
-    _append(house, entry)
-    return entry
-
-
-def _append(house: House, entry: dict[str, Any]) -> None:
-    house.store.decisions.append({**entry, "noted_at": datetime.fromisoformat(entry["at"])})
-
-
-def _adopt_journal(house: House) -> None:
-    """Takes in what a crash left signed in the journal and not yet in the store; only entries that follow the store's own head."""
-    rows = chain_rows(house)
-    for entry in entries_in(house.archive.decision_lines() or []):
-        if entry["number"] == len(rows) + 1 and first_broken([*rows, entry]) is None:
-            _append(house, entry)
-            rows.append(entry)
+    append_entry(house, entry)
+    return dict(with_names(entry, house.store.names.name_of))
 
 
 def list_decisions(house: House) -> list[dict[str, Any]]:
     """The ledger, newest first."""
     authorize(house, "see")
     return list(reversed(house.store.decisions.all()))
-
-
-def chain_rows(house: House) -> list[dict[str, Any]]:
-    """The stored rows in the form their hashes were taken over."""
-    authorize(house, "see")
-    return [_as_chained(entry) for entry in house.store.decisions.all()]
-
-
-def chain_problem(house: House) -> int | None:
-    """Number of the first ledger entry that does not fit its chain; None when all do."""
-    authorize(house, "see")
-    return first_broken(chain_rows(house))
-
-
-def _as_chained(entry: dict[str, Any]) -> dict[str, Any]:
-    left_out = ("noted_at", "details") if entry.get("details") is None else ("noted_at",)
-    bare = {key: value for key, value in entry.items() if key not in left_out}
-    return {**bare, "at": entry["noted_at"].astimezone(UTC).isoformat()}

@@ -14,9 +14,11 @@ from core.errors import BenchError
 from core.ports.upkeep import Finding
 from core.services.access import authorize
 from core.services.backups import NIGHTLY
+from core.services.decision_chain import adopt_signed, signed_only
 from core.services.house import House
 from core.services.ledger_check import verify_ledger
 from core.services.refetch import refetch_ledger
+from core.services.start_up import unsaved
 
 ENOUGH_BYTES = 1 << 30
 SKEW_S = 5.0
@@ -34,9 +36,9 @@ def doctor(house: House, *, ask_boxes: bool, compare: bool = True) -> dict[str, 
 
 
 def mend(house: House) -> list[dict[str, str]]:
-    """Fetches every damaged ledger again from its box: [{run_id, what}]."""
+    """Takes in decisions that a crash left signed but not stored, and fetches damaged ledgers again: [{run_id ("": a decision), what}]."""
     authorize(house, "house.keep", "mend")
-    done = []
+    done = [{"run_id": "", "what": f"entry {number} taken from decisions.jsonl into the database"} for number in adopt_signed(house)]
     for run in house.store.runs.find(limit=100_000):
         if run["read_offset"] and house.upkeep.findings([run], record=False):
             try:
@@ -91,7 +93,7 @@ def _host(house: House, facts: list[dict[str, str]]) -> list[Finding]:
 
 
 def _store(house: House, facts: list[dict[str, str]], *, compare: bool) -> list[Finding]:
-    found, held = [], house.upkeep.holder() or {}
+    found, held = [_finding("store", problem.message, problem.hint) for problem in unsaved(house)], house.upkeep.holder() or {}
     _fact(facts, "store", f"held by process {held.get('pid')} on {held.get('host')} since {_moment(held.get('since'))}")
     if compare:
         proof = house.upkeep.compare()
@@ -143,9 +145,11 @@ def _decisions(house: House, facts: list[dict[str, str]]) -> list[Finding]:
     _fact(facts, "decisions", f"{found['entries']} entries, head {found['head'][:12] or 'none'}")
     if found["ok"]:
         return []
-    return [
-        _finding("decisions", f"{found['why']}.", "Compare with a witness: python -m core verify-ledger --witness FILE; restore a backup.")
-    ]
+    if [entry["number"] for entry in signed_only(house)][:1] == [found["first_bad"]]:
+        todo = "Run `python -m core doctor --mend`: it was signed, a crash came before its row, and it is taken in as it was signed."
+    else:
+        todo = "Compare with a witness: `python -m core verify-ledger --witness FILE`; then restore a backup."
+    return [_finding("decisions", f"{found['why']}.", todo)]
 
 
 def _boxes(house: House, facts: list[dict[str, str]], *, ask: bool) -> list[Finding]:
@@ -158,6 +162,9 @@ def _box(house: House, facts: list[dict[str, str]], box: Box, *, ask: bool) -> l
     found = []
     if box.kind == "ssh" and not box.host_key:
         found.append(_finding("boxes", f"{box.name}: no host key is pinned.", "Register the box anew and compare its fingerprint."))
+    if box.jump and not box.jump_host_key:
+        todo = "Open Change this box on its card, read the jump host's key and compare its fingerprint."
+        found.append(_finding("boxes", f"{box.name}: no key of its jump host {box.jump} is pinned.", todo))
     if not ask:
         return found + _by_newest_check(house, facts, box)
     try:

@@ -26,7 +26,8 @@ from core.services.runbook import runbook_markdown
 def export_all(house: House, folder: Path) -> dict[str, Any]:
     """Writes everything into a new or empty folder. {folder, files: [{path, rows, sha256}], ledger}; the ledger is verified on the way.
 
-    CSV texts that a spreadsheet would run are put out of action; JSON and Parquet hold them as stored. Raises InvalidInput, StoreError,
+    CSV texts that a spreadsheet would run are put out of action; JSON and Parquet hold them as stored. People stand in the decisions by
+    handles, as the hashes were taken, and by name in names.csv. Raises InvalidInput, StoreError,
     NotAllowed. Who may do what, and the audit log, stay in the house.
     """
     authorize(house, "export", str(folder))
@@ -38,7 +39,8 @@ def export_all(house: House, folder: Path) -> dict[str, Any]:
     ledger = verify_ledger(house)
     found = {"format": 1, "app_version": house.version, "written_at": house.clock.now().isoformat(), "ledger": ledger}
     listed = [{"path": str(path.relative_to(folder)), "rows": rows, "sha256": _sha256(path)} for path, rows in files]
-    (folder / "manifest.json").write_text(_json({**found, "head": ledger["head"], "files": listed}), "utf-8")
+    heads = {"head": ledger["head"], "audit_head": house.store.audit.head()[1]}
+    (folder / "manifest.json").write_text(_json({**found, **heads, "files": listed}), "utf-8")
     record(house, "export", str(folder), files=len(listed), head=ledger["head"])
     return {"folder": str(folder), "files": listed, **found}
 
@@ -72,6 +74,8 @@ def _write(house: House, folder: Path) -> list[tuple[Path, int | None]]:
         recipe = recipe_file(house, arm[0], arm=arm[1:]) if arm else None
         if recipe:
             files.append((_text(folder / "recipes" / f"decision-{entry['number']}.toml", recipe[1]), None))
+    names = [{"handle": one.handle, "name": one.name} for one in house.store.names.all()]
+    files.append((_csv(folder / "names.csv", names), len(names)))
     return [*files, (_text(folder / "runbook.md", runbook_markdown(house)), None)]
 
 
@@ -93,7 +97,7 @@ def _ready(path: Path) -> Path:
 def _csv(path: Path, rows: list[dict[str, Any]]) -> Path:
     with _ready(path).open("w", encoding="utf-8", newline="") as handle:
         writer = csv.writer(handle)
-        writer.writerow(list(rows[0]) if rows else [])
+        writer.writerow([neutral(name) for name in rows[0]] if rows else [])
         writer.writerows([neutral(_cell(value)) for value in row.values()] for row in rows)
     return path
 

@@ -5,25 +5,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from typing import Any
 
 from core.domain.arms import cancelled
 from core.domain.box import THIS_MACHINE
-from core.domain.event_lines import Page, read_page
+from core.domain.event_lines import read_page, shortfall
 from core.domain.run import CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, QUEUED, RUNNING, SweepRequest
-from core.errors import BenchError, PreflightRefused, RemoteError, StoreError
+from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError, StoreError
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.access import authorize
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
+from core.services.lease import Lease, take_lease
 from core.services.queue import take_turn, wait_for_stranger
 from core.services.refetch import refetch_ledger
+from core.services.run_logs import keep_logs, load_logs
 from core.services.specs import spec_of
 
-LOG_LIMIT = 64 << 20
 TAIL = 4096
 STILL_S = 4.0  # a heartbeat comes each second; after this long without one the box is asked
 _CLEARING = "the app"  # who asks a box to clear up after a dead agent
@@ -58,9 +60,20 @@ def follow_once(house: House, run_id: str) -> bool:
         return fresh or _notice_end_without_word(house, run_id, box)
     except (RemoteError, StoreError, OSError):
         raise  # nothing is known about the run: the next look goes on where this one was cut off
+    except OutputNotUnderstood as problem:
+        _quarantine(house, run, problem)
+        return True
     except BenchError as problem:
         end_run(house, run_id, FAILED, problem.message, problem)
         return True
+
+
+def _quarantine(house: House, run: dict[str, Any], problem: OutputNotUnderstood) -> None:
+    """A gap or a changed line: nothing after it counts, so the box is asked to stop. Out of reach, its lifetime ends it."""
+    note = f"Quarantined: {problem.message} What came before is kept; nothing after it is taken in, and the box was asked to stop."
+    with contextlib.suppress(RemoteError, PreflightRefused):
+        house.open_box(house.box(run["box_id"])).cancel(run["run_id"], _CLEARING)
+    end_run(house, run["run_id"], FAILED, note, problem)
 
 
 def _carry_cancel(house: House, run: dict[str, Any], box: BenchBox) -> None:
@@ -101,8 +114,8 @@ def _spec(house: House, run: dict[str, Any], request: SweepRequest) -> dict[str,
     run_id = run["run_id"]
     house.store.runs.set_state(run_id, note="Asking the box what it has.")
     report = boxes.check_box(house, run["box_id"])
-    decisions = house.store.decisions.all()
-    return spec_of(
+    decisions = house.store.decisions.chain()
+    spec = spec_of(
         run_id=run_id,
         request=request,
         box=house.box(run["box_id"]),
@@ -112,64 +125,72 @@ def _spec(house: House, run: dict[str, Any], request: SweepRequest) -> dict[str,
         head=decisions[-1]["sha"] if decisions else "",
         grace_s=house.grace_s,
     )
+    return {**spec, "audit_head": house.store.audit.head()[1]}  # the box keeps a dated copy of both heads
 
 
 def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool = True) -> bool:
-    """Reads events until the box has no complete line left. Everything of a page is one transaction, its offset included.
+    """Reads events until the box has no complete line left, unless another worker is at it. True when something came.
 
     `closes`: the run's last event ends the run here too.
     """
-    run_id, came = run["run_id"], False
+    run_id = run["run_id"]
     ended = house.store.runs.events(run_id, kinds=("run_finished",)) if closes else []
-    if ended:  # taken in before, and cut off before the run was closed here
-        _finish(house, run_id, box, ended[-1]["body"])
-        return True
+    is_short = house.archive.ledger_size(run_id) < run["read_offset"]
+    data = b"" if ended else box.read_events(run_id, run["read_offset"])
+    if not ended and not is_short and not data:
+        return False
+    lease = take_lease(house, run_id)
+    if lease is None:
+        return False
+    with lease:
+        if ended:  # taken in before, and cut off before the run was closed here
+            _finish(house, run_id, box, ended[-1]["body"])
+            return True
+        if is_short:
+            refetch_ledger(house, run_id)  # the folder was restored from an older copy
+        now = house.store.runs.get(run_id) or run
+        if now["read_offset"] != run["read_offset"]:  # another worker was here between
+            data = box.read_events(run_id, now["read_offset"])
+        return _take_in_pages(house, now, box, lease, data, closes)
+
+
+def _take_in_pages(house: House, run: dict[str, Any], box: BenchBox, lease: Lease, data: bytes, closes: bool) -> bool:
+    """Everything of a page is one transaction, its offset included; it is written only while the lease is this worker's."""
+    run_id, came = run["run_id"], False
     seen = house.store.runs.events(run_id, kinds=("preflight", "server_starting"))
-    if house.archive.ledger_size(run_id) < run["read_offset"]:
-        refetch_ledger(house, run_id)  # the folder was restored from an older copy
     context = Context(run["spec"], seen, house.store.cells.servers(run_id, purpose=None))
     offset, seq, sha = run["read_offset"], run["last_seq"], run["last_sha"]
-    while data := box.read_events(run_id, offset):
+    while data:
         page = read_page(data, last_seq=seq, last_sha=sha)
         if not page.consumed:
             break
-        batch = batch_of(page, context, run_id=run_id, offset=offset, logs=_load_logs(box, run_id, page))
+        batch = batch_of(page, context, run_id=run_id, offset=offset, logs=load_logs(box, run_id, page))
+        batch.lease = lease.token
+        if not lease.prolong():
+            break
         house.archive.append_events(run_id, offset, data[: page.consumed])
-        house.store.runs.ingest(batch)
+        if not house.store.runs.ingest(batch):
+            break
         offset, seq, sha, came = batch.offset, batch.last_seq, batch.last_sha, True
         end = next((event for event in page.events if event["kind"] == "run_finished"), None)
         if end and closes:
             _finish(house, run_id, box, end)
-        if end:
-            break
+        data = b"" if end else box.read_events(run_id, offset)
     return came
-
-
-def _load_logs(box: BenchBox, run_id: str, page: Page) -> dict[int, bytes]:
-    """The load log of each engine that came up in this page, up to the moment it was ready."""
-    ready = [event for event in page.events if event["kind"] == "server_ready"]
-    return {event["server"]: _read_all(box, run_id, f"server-{event['server']}.log", min(event["log_bytes"], 4 << 20)) for event in ready}
-
-
-def _read_all(box: BenchBox, run_id: str, name: str, size: int) -> bytes:
-    parts: list[bytes] = []
-    done = 0
-    while done < size:
-        part = box.read_log(run_id, name, done, min(1 << 20, size - done))
-        if not part:
-            break
-        parts.append(part)
-        done += len(part)
-    return b"".join(parts)
 
 
 def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> None:
     """Brings the raw logs home, then closes the run: in this order, so that a cut in between is mended by the next look."""
     keep_logs(house, run_id, box)
     reason = end.get("reason") or {}
-    if end["outcome"] == "cancelled" and reason.get("text") == cancelled(_CLEARING).text:
+    if end["outcome"] == "cancelled" and str(reason.get("text")).startswith(cancelled(_CLEARING).text):
         why = _GONE[1]  # the app had asked the box to clear up after a dead agent, and was cut off there
         end_run(house, run_id, LOST, why, BenchError(why, title=_GONE[0], hint=_AGAIN))
+        return
+    short = _shortfall(house, run_id, end)
+    if short:
+        end_run(house, run_id, FAILED, f"Incomplete: {short}.", OutputNotUnderstood(f"{short.capitalize()}. {_KEPT}", title="Not complete"))
+        house.live.pop(run_id, None)
         return
     problem = None
     if end["outcome"] == "failed":
@@ -184,18 +205,9 @@ def _finish(house: House, run_id: str, box: BenchBox, end: dict[str, Any]) -> No
     house.live.pop(run_id, None)
 
 
-def keep_logs(house: House, run_id: str, box: BenchBox) -> None:
-    """Keeps every engine log and the telemetry of the run beside the database, whole up to 64 MiB."""
-    authorize(house, "run.start", run_id)
-    kept = {row["name"] for row in house.store.runs.raw_files(run_id)}
-    numbers = sorted({event["body"]["server"] for event in house.store.runs.events(run_id, kinds=("server_starting",))})
-    for name in (*(f"server-{number}.log" for number in numbers), "telemetry.csv"):
-        size = box.log_size(run_id, name)
-        if name not in kept and size is not None:
-            data = _read_all(box, run_id, name, min(size, LOG_LIMIT))
-            raw = house.archive.keep(run_id, name, data)
-            row = {"run_id": run_id, "name": name, "sha256": raw.sha256, "bytes": raw.bytes, "stored_as": raw.stored_as}
-            house.store.runs.add_raw_file({**row, "noted_at": house.clock.now()})
+def _shortfall(house: House, run_id: str, end: dict[str, Any]) -> str:
+    run = house.store.runs.get(run_id)
+    return shortfall(end, events=run["last_seq"] if run else 0, samples=len(house.store.runs.events(run_id, kinds=("sample",))))
 
 
 def _look_live(house: House, run_id: str, box: BenchBox) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from core.domain.box import Box
 from core.domain.roles import NOBODY, Actor
 from core.domain.workload import Workload
-from core.errors import NotFound
+from core.errors import NotFound, StoreError
 from core.ports.archive import Archive
 from core.ports.bench_box import BenchBox
 from core.ports.clock import Clock
@@ -36,6 +36,7 @@ class Live:
 class House:
     """Everything the services stand on. `open_box` gives the same connection object for the same registration.
 
+    `fetch_host_key`: (host, port[, box through whose jump host]) → (key line, fingerprint).
     `second_person`: whether this team asks for a second named person on a decision against the suggestion.
     """
 
@@ -45,7 +46,7 @@ class House:
     clock: Clock
     workloads: dict[str, Workload]
     open_box: Callable[[Box], BenchBox]
-    fetch_host_key: Callable[[str, int], tuple[str, str]]
+    fetch_host_key: Callable[..., tuple[str, str]]
     make_model: Callable[[str, Progress], Path]
     made_models: tuple[str, ...]
     version: str
@@ -60,6 +61,7 @@ class House:
     role_map: dict[str, str] = field(default_factory=dict)
     noted: dict[tuple[str, ...], float] = field(default_factory=dict)
     kept: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    unsaved: dict[str, StoreError] = field(default_factory=dict)
 
     def keep(self, name: str, mark: Any, make: Callable[[], Any]) -> Any:
         """What `make` answers, made anew only when the store was written to or `mark` changed since. Callers leave it as it is."""
@@ -80,6 +82,14 @@ class House:
         if found is None:
             raise NotFound("box", box_id, [box.box_id for box in boxes])
         return found
+
+    def box_name(self, box_id: str) -> str:
+        """The box's name, its id where it is registered no more."""
+        return next((box.name for box in self.store.boxes.all() if box.box_id == box_id), box_id)
+
+    def workload_title(self, workload_id: str) -> str:
+        """The workload's title, its id where this house does not know it."""
+        return self.workloads[workload_id].title if workload_id in self.workloads else workload_id
 
     def workload(self, workload_id: str) -> Workload:
         """The workload; raises NotFound with the known names."""

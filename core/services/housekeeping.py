@@ -16,9 +16,11 @@ from core.services.doctor import doctor, mend
 from core.services.house import House
 from core.services.reap import reap
 from core.services.retention import keep_to_retention
+from core.services.start_up import Parts, put_in
 
 LOOK_S = 0.5
 CHORES_S = 600.0
+AGAIN_S = 5.0
 
 
 def do_request(house: House, verb: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -37,8 +39,8 @@ def do_request(house: House, verb: str, values: dict[str, Any]) -> dict[str, Any
 class Housekeeper:
     """A request is answered within a second; chores come every ten minutes, beside it, never twice at once."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, house: House, parts: Parts | None = None) -> None:
+        self._house, self._parts = house, parts or {}
         self._stop = threading.Event()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="chores")
         self._chores: Future[None] | None = None
@@ -57,9 +59,12 @@ class Housekeeper:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _loop(self) -> None:
-        due = time.monotonic() + CHORES_S
+        due, again = time.monotonic() + CHORES_S, 0.0
         while not self._stop.wait(LOOK_S):
             self.answer_requests()
+            if self._house.unsaved and time.monotonic() >= again:
+                self.finish_the_start()
+                again = time.monotonic() + AGAIN_S
             if time.monotonic() >= due and (self._chores is None or self._chores.done()):
                 due = time.monotonic() + CHORES_S
                 self._chores = self._pool.submit(self.do_chores)
@@ -70,6 +75,11 @@ class Housekeeper:
         for request in requests:
             self._house.upkeep.answer(request["id"], _answered(self._house, request))
         return len(requests)
+
+    def finish_the_start(self) -> None:
+        """Saves what the store refused when the app started."""
+        with contextlib.suppress(BenchError):
+            put_in(self._house, {name: part for name, part in self._parts.items() if name in self._house.unsaved})
 
     def do_chores(self) -> None:
         """The nightly backup when it is due, then the retention. A problem is for doctor to tell; the next round tries again."""

@@ -12,7 +12,7 @@ from core.domain.sound import is_rate, rate_fault
 from core.errors import OutputNotUnderstood
 from core.formats import metrics, statistics, version
 from core.formats.load_log import read_placement
-from core.ports.store import Batch
+from core.ports.batch import Batch
 
 PLACEMENT_IDENTITY = ("state", "layers_offloaded", "layers_total", "host_mib", "n_cpu_moe")
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from typing import Any
 
 from core.domain.decision import STALE_WHEN, WITHDRAWN, standing
+from core.domain.handles import ERASED, HANDLE
 from core.domain.matrix import measured_cell, published_cell
 from core.domain.promotion import deltas_against_old, deltas_of, losing_cells
 from core.domain.reference_sheet import TRANSCRIBED
 from core.domain.stale_decision import changes, too_old
 from core.errors import InvalidInput
 from core.services.access import authorize
+from core.services.decision_chain import chain_rows
 from core.services.decisions import entry_of
 from core.services.frozen import run_facts
 from core.services.house import House
@@ -42,6 +45,15 @@ def ledger_entry_of(house: House, number: int) -> Entry:
     entries = house.store.decisions.all()
     entry, state = entry_of(entries, number), standing(entries)[number]
     return {**entry, "standing": state, "stale": Watch(house).changes(entry, state)}
+
+
+def record_json(house: House, number: int) -> str:
+    """The entry as its hash was taken, handles included, with `names`: who they stand for, outside the hash. Raises NotFound."""
+    authorize(house, "see")
+    entry = entry_of(chain_rows(house), number)
+    plain = json.dumps(entry, ensure_ascii=False)
+    names = {handle: house.store.names.name_of(handle) or ERASED for handle in sorted(set(HANDLE.findall(plain)))}
+    return json.dumps({**entry, "names": names}, ensure_ascii=False, indent=1)
 
 
 def _day(filters: dict[str, str], name: str) -> date | None:
@@ -118,7 +130,7 @@ def recheck(house: House, number: int, *, who: str, worksheet_id: str) -> str:
     if asked.get("reference"):
         return propose_from_reference(house, asked["reference"], who=who, worksheet_id=worksheet_id)
     title = f"Re-check of entry {number}: {entry['evidence']['title']}"[:200]
-    return propose(house, {**asked, "title": title}, who=who, worksheet_id=worksheet_id)
+    return propose(house, {**asked, "title": title, "cloned_from": entry["worksheet_id"]}, who=who, worksheet_id=worksheet_id)
 
 
 def decided_arm(entry: Entry) -> tuple[str, int, int] | None:

@@ -1,14 +1,15 @@
-"""Proves or disproves the ledger: rows against their hashes, against decisions.jsonl, against kept snapshots and any witness."""
+"""Proves or disproves the ledger: rows against their hashes, decisions.jsonl, kept snapshots, any witness, and the audit log they saw."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from core.domain.audit import audit_heads_in, problem_with
 from core.domain.chain import entries_in, heads_in, verified
 from core.domain.recipe import canonical
 from core.errors import InvalidInput
 from core.services.access import authorize
-from core.services.decisions import chain_rows
+from core.services.decision_chain import chain_rows
 from core.services.house import House
 
 
@@ -30,7 +31,14 @@ def verify_ledger(house: House, *, witness: str | None = None) -> dict[str, Any]
             )
     rows, lines = chain_rows(house), house.archive.decision_lines()
     found = verified(rows, None if lines is None else entries_in(lines), heads)
-    return {**found, **_snapshots(house, rows)} if found["ok"] else found
+    found = {**found, **_snapshots(house, rows)} if found["ok"] else found
+    return {**found, **_audit(house, rows, audit_heads_in(witness or ""))} if found["ok"] else found
+
+
+def _audit(house: House, rows: list[dict[str, Any]], seen: set[str]) -> dict[str, Any]:
+    """The audit log is a chain of its own, and every decision names its head."""
+    number, why = problem_with(house.store.audit.all(), rows, seen)
+    return {"ok": False, "first_bad": number, "why": why} if why else {}
 
 
 def _snapshots(house: House, rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ class LocalDoor:
         self._next = fixed or secrets.token_urlsafe(32)
         self._turn = threading.Lock()
         self.is_open = is_open
+        self._names: dict[str, str] = {}
         self.cookie_name = f"draftledger_{hashlib.sha256(key).hexdigest()[:8]}"  # apps on other ports share the host's cookies
 
     @property
@@ -40,6 +41,15 @@ class LocalDoor:
             if not self._fixed:
                 self._next = secrets.token_urlsafe(32)
         return self._signer.sign(secrets.token_hex(16)).decode()
+
+    def remember(self, cookie: str, name: str) -> None:
+        """The name given in this browser, so that a reload or another tab need not ask again. Kept in memory, of open cookies only."""
+        if not self.is_open and self.holds(cookie):
+            self._names[cookie] = name
+
+    def name_of(self, cookie: str) -> str:
+        """The name given last in this browser; "" where none was, and where the door is open to everybody."""
+        return self._names.get(cookie, "") if not self.is_open and self.holds(cookie) else ""
 
     def holds(self, cookie: str) -> bool:
         """Whether this cookie was given out by this house, less than twelve hours ago."""

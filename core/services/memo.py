@@ -42,7 +42,7 @@ def memo_of(entry: Entry) -> Memo:
     day = entry["noted_at"].strftime("%Y-%m-%d %H:%M UTC")
     return Memo(
         title=f"Decision memo: {entry['verdict'].upper()}, entry {entry['number']}",
-        facts=f"{_cut(summary['title'], 120)} · {summary['model']} · owner {entry['owner']} · {day} · {entry['standing']}",
+        facts=f"{_cut(summary['title'], 120)} · {summary['model']} · {_owner(entry['owner'], details)} · {day} · {entry['standing']}",
         paragraphs=_paragraphs(entry, evidence, details),
         tables=[_excerpt(summary), *_break_even(evidence), _deltas("What changed", summary["deltas"]), *_old(summary), _gates(evidence)],
         not_shown=evidence["not_shown"],
@@ -52,6 +52,12 @@ def memo_of(entry: Entry) -> Memo:
             ["run ledger", (evidence.get("run_head") or {}).get("sha") or UNKNOWN],
         ],
     )  # fmt: skip
+
+
+def _owner(name: str, details: dict[str, Any]) -> str:
+    identity = f" ({details['identity']})" if details.get("identity") else ""
+    behalf = f" on behalf of {details['on_behalf_of']}" if details.get("on_behalf_of") else ""
+    return f"owner {name}{identity}{behalf}"
 
 
 def _cut(text: str, limit: int = _LONG) -> str:

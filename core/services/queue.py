@@ -1,19 +1,54 @@
-"""The queue of a box: one run at a time, in the order they were asked for. A run that waits has started nothing."""
+"""The queue of a box: one run at a time, as they were asked for unless somebody changed the order. What waits has started nothing."""
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from core.domain.run import ACTIVE, PREPARING, QUEUED, short
-from core.services.access import authorize
+from core.errors import BoxBusy, InvalidInput, NotFound
+from core.services.access import authorize, record
 from core.services.house import House
+
+FIRST, EARLIER, LATER = "first", "earlier", "later"
+_ORDERING = threading.Lock()
 
 
 def queue_of(house: House, box_id: str) -> list[dict[str, Any]]:
-    """Runs that are on a box or wait for it: the one that is on it first, then by when they were asked for."""
+    """Runs that are on a box or wait for it: the one on it first, then as somebody ordered them, then as they were asked for."""
     authorize(house, "see", box_id)
     active = [run for run in house.store.runs.find(states=ACTIVE) if run["box_id"] == box_id]
-    return sorted(active, key=lambda run: (run["state"] == QUEUED, run["created_at"], run["run_id"]))
+    return sorted(active, key=_place)
+
+
+def _place(run: dict[str, Any]) -> tuple[Any, ...]:
+    place = run["queue_place"] if run["state"] == QUEUED else None
+    return run["state"] == QUEUED, place is None, place or 0, run["created_at"], run["run_id"]
+
+
+def move_in_queue(house: House, run_id: str, to: str) -> None:
+    """Moves a waiting run to the front, or one place: FIRST, EARLIER, LATER. Nothing that is on the box is touched.
+
+    Raises NotFound, BoxBusy (it waits no more), InvalidInput.
+    """
+    authorize(house, "run.order", run_id)
+    if to not in (FIRST, EARLIER, LATER):
+        raise InvalidInput({"to": f"has to be {FIRST}, {EARLIER} or {LATER}."})
+    with _ORDERING:
+        run = house.store.runs.get(run_id)
+        if run is None:
+            raise NotFound("run", run_id)
+        line = [one["run_id"] for one in queue_of(house, run["box_id"]) if one["state"] == QUEUED]
+        if run_id not in line:
+            raise BoxBusy(f"Run {short(run_id)} waits no more: it is {run['state']}. The order is as it was.", title="Not in the queue")
+        before = line.index(run_id)
+        after = min(max({FIRST: 0, EARLIER: before - 1, LATER: before + 1}[to], 0), len(line) - 1)
+        if after == before:
+            return
+        line.insert(after, line.pop(before))
+        house.store.runs.reorder(line)
+    record(house, "run.order", run_id, box=run["box_id"], before=before + 1, after=after + 1)
+    house.wake.set()
 
 
 def ahead_of(house: House, run: dict[str, Any]) -> list[dict[str, Any]]:

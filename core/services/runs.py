@@ -10,6 +10,7 @@ from typing import Any
 from core.domain.arms import FORCED_ALL, FORCED_NONE, FORCED_REPETITIONS, SUITE
 from core.domain.cell_gate import gated
 from core.domain.forms import Name, Record, checked
+from core.domain.looks import limit_for
 from core.domain.matrix import measured_cell
 from core.domain.run import FINAL, PREPARING, QUEUED, RUN_ID, STOPPING, SweepRequest, short
 from core.domain.sound import is_rate
@@ -199,25 +200,25 @@ def stages_of(run: dict[str, Any], events: list[dict[str, Any]]) -> list[dict[st
         elif event["kind"] == "stage_done" and body["stage"]["name"] in known:
             _close(known[body["stage"]["name"]], body)
     for stage in known.values():
-        _compare(stage, list(known.values()))
+        _compare(stage, list(known.values()), run["request"].get("repetitions") or 3)
         if run["state"] in FINAL and stage["state"] == "now":
             stage["state"] = "stopped"
     return list(known.values()) + ([] if run["state"] in FINAL else _planned(run, known))
 
 
-def _compare(stage: dict[str, Any], stages: list[dict[str, Any]]) -> None:
+def _compare(stage: dict[str, Any], stages: list[dict[str, Any]], planned: int) -> None:
     """Adds the median and, on a speculative arm, how it stands against the baseline so far."""
     stage["median_tok_s"] = median(stage["tok_s"]) if stage["tok_s"] else None
     off = [rate for one in stages if one["n_max"] == 0 and one["c"] == stage["c"] for rate in one["tok_s"]]
     is_compared = stage["n_max"] and stage["kind"] not in (FORCED_ALL, FORCED_NONE)
-    ratio, verdict = _against(tuple(stage["tok_s"]), tuple(off)) if is_compared else (None, None)
+    ratio, verdict = _against(tuple(stage["tok_s"]), tuple(off), planned) if is_compared else (None, None)
     stage["speedup"], stage["verdict"] = ratio, verdict
 
 
 @lru_cache(maxsize=512)
-def _against(rates: tuple[float, ...], off: tuple[float, ...]) -> tuple[float | None, str | None]:
-    """Kept, since the page asks every second and the exact test of 8 against 16 repetitions takes a while."""
-    found = compare(rates, off)
+def _against(rates: tuple[float, ...], off: tuple[float, ...], planned: int) -> tuple[float | None, str | None]:
+    """By the limit that cells are held to. Kept: the page asks every second, and the exact test of 8 against 16 takes a while."""
+    found = compare(rates, off, p_limit=limit_for(rates, planned))
     words = {ABOVE: "wins", BELOW: "loses", TOO_FEW: None}
     return found.ratio, words.get(found.verdict, "no-difference")
 

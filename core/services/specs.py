@@ -7,6 +7,7 @@ from typing import Any
 from core.domain.arms import FORCED_REPETITIONS, LONGEST_BUDGET_S, Plan
 from core.domain.box import Box
 from core.domain.cost_line import ALL, NONE
+from core.domain.engine_flags import FlagProblem, check
 from core.domain.run import SweepRequest
 from core.domain.workload import Prompt, Workload
 from core.engines.llamacpp import Arm, Dialect, arguments, dialect_of, forced_arguments
@@ -19,7 +20,10 @@ PLAIN_S, LONGEST_S = 7200.0, LONGEST_BUDGET_S
 def spec_of(
     *, run_id: str, request: SweepRequest, box: Box, workload: Workload, report: dict[str, Any], who: str, head: str, grace_s: float
 ) -> dict[str, Any]:
-    """The spec of one sweep. Raises PreflightRefused (engine or model not usable, no MTP in this binary) and InvalidInput (plan)."""
+    """The spec of one sweep.
+
+    Raises PreflightRefused (engine or model not usable, no MTP in this binary, a flag that it may not get), InvalidInput (plan).
+    """
     engine = _usable(report["engines"], "id", request.engine_id, "engine", "Check its path on the box page.")
     model = _usable(report["models"], "name", request.model, "model", "Put the file there, or choose another model.")
     header = model.get("header") or {}
@@ -29,8 +33,9 @@ def spec_of(
     context = request.context or workload.context
     loads = sorted({1, request.production_c, *request.also_c})
     arms = [_arm(request, dialect, n, c, context) for c in loads for n in range(request.n_max + 1)]
-    suites = _suites(request, box)
     forced = _forced_points(request, dialect, context) if request.forced else []
+    _refuse_flags([one["args"] for one in [*arms, *forced]], engine["help_text"])
+    suites = _suites(request, box)
     body = {"temperature": 0, "cache_prompt": False, "ignore_eos": True, "seed": 1}
     return {
         "format": 1,
@@ -62,6 +67,15 @@ def _lifetime_s(plan: Plan, forced: int, suites: list[dict[str, Any]]) -> float:
     """The hard end of a run: two hours, the time budget that was given, and what its forced points and suites take at most."""
     point_s = LOAD_S + (FORCED_REPETITIONS + 1) * REQUEST_S
     return min(LONGEST_S, PLAIN_S + plan.budget_s + forced * point_s + sum(one["at_most_s"] for one in suites))
+
+
+def _refuse_flags(commands: list[list[str]], help_text: str) -> None:
+    """The agent asks the same table again, on the box."""
+    try:
+        for args in commands:
+            check(args, help_text)
+    except FlagProblem as problem:
+        raise PreflightRefused(f"{problem} Nothing was sent to the box.", hint="Register another build of the engine.") from problem
 
 
 def _forced_points(request: SweepRequest, dialect: Dialect, context: int) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 from core.domain.matrix import measured_verdict
 from core.domain.reference_sheet import suggestion_for
 from core.domain.run import DONE
+from core.domain.stale_decision import placement_words
 from core.domain.traffic import Load, weigh
 from core.domain.worksheet import Evidence
 from core.services.access import authorize
@@ -16,7 +17,8 @@ from core.services.house import House
 def traffic_of(house: House, evidence: Evidence) -> dict[str, Any] | None:
     """The mix at the production concurrency, None where nobody typed shares:
 
-    {rows: [{workload, share, run_id, off_tok_s, on_tok_s, speedup, verdict}], missing: [workload], weighted: Weighted | None}
+    {rows: [{workload, share, run_id, off_tok_s, on_tok_s, speedup, verdict}], missing: [workload], missing_titles: [title],
+    weighted: Weighted | None}
     """
     authorize(house, "see")
     shares: dict[str, float] = evidence.typed.get(("traffic", "candidate"), {}).get("value") or {}
@@ -26,7 +28,8 @@ def traffic_of(house: House, evidence: Evidence) -> dict[str, Any] | None:
     rows = [_row(name, share, *pairs[name]) for name, share in shares.items() if name in pairs]
     missing = [name for name in shares if name not in pairs]
     loads = [Load(row["workload"], row["share"], row["off_ms"], row["on_ms"]) for row in rows]
-    return {"rows": rows, "missing": missing, "weighted": weigh(loads) if loads and not missing else None}
+    titles = [house.workload_title(name) for name in missing]
+    return {"rows": rows, "missing": missing, "missing_titles": titles, "weighted": weigh(loads) if loads and not missing else None}
 
 
 def _pairs(house: House, evidence: Evidence) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
@@ -45,9 +48,12 @@ def _pairs(house: House, evidence: Evidence) -> dict[str, tuple[dict[str, Any], 
 
 
 def _same_recipe(cell: dict[str, Any], evidence: Evidence) -> bool:
-    """Build, artifact and placement of the candidate; context may follow the workload."""
+    """Build, artifact and placement of the candidate; context may follow the workload. An unknown placement equals only its own run's."""
     mine, recipe = evidence.candidate.recipe or {}, cell["recipe"] or {}
-    return all(mine.get(key) == recipe.get(key) for key in ("engine_build", "engine_commit", "artifact_sha256", "n_max"))
+    if any(mine.get(key) != recipe.get(key) for key in ("engine_build", "engine_commit", "artifact_sha256", "n_max")):
+        return False
+    here, there = placement_words(mine.get("placement")), placement_words(recipe.get("placement"))
+    return cell["run_id"] == evidence.run_id or (here is not None and here == there)
 
 
 def _row(workload: str, share: float, off: dict[str, Any], on: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +76,10 @@ def with_traffic(suggestion: dict[str, Any], traffic: dict[str, Any] | None, n_m
     if not traffic or suggestion["action"] is None:
         return suggestion
     if traffic["missing"]:
-        return {**suggestion, "text": f"{suggestion['text']} For the mix these are not measured yet: {', '.join(traffic['missing'])}."}
+        return {
+            **suggestion,
+            "text": f"{suggestion['text']} For the mix these are not measured yet: {', '.join(traffic['missing_titles'])}.",
+        }
     mix = traffic["weighted"]
     lead = f"Your mix: {mix.speedup:.2f}× ({mix.off_ms:.1f} ms a token off, {mix.on_ms:.1f} ms with n_max {n_max})."
     action, best = suggestion["action"], suggestion["n_max"]

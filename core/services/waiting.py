@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from core.domain.matrix import measured_verdict
 from core.domain.run import ACTIVE, FAILED, LOST
 from core.services.access import authorize
 from core.services.boxes import list_boxes
@@ -41,18 +42,18 @@ def _runs(house: House, who: str) -> list[Item]:
     fresh = [run for run in list_runs(house) if run["ended_at"] is None or now - run["ended_at"] < FINISHED_LATELY]
     return [
         {"kind": "run", "of": run, "is_mine": run["requested_by"] == who, "is_active": run["state"] in ACTIVE,
-         "is_bad": run["state"] in (FAILED, LOST), "losing": _losing(house, run)}
+         "is_bad": run["state"] in (FAILED, LOST), "losing": _losing(house, run), "box": house.box_name(run["box_id"])}
         for run in fresh[:RUNS_LOOKED_AT]
     ]  # fmt: skip
 
 
 def _losing(house: House, run: dict[str, Any]) -> tuple[int, int] | None:
-    """(cells, losing ones) of a run that is over; None while it runs."""
+    """(cells, losing ones by the noise rule) of a run that is over; None while it runs."""
     if run["state"] in ACTIVE:
         return None
     cells = [cell for cell in house.store.cells.of_run(run["run_id"]) if cell["n"]]
-    off = {cell["c"]: cell["tok_per_s_min"] for cell in cells if cell["n_max"] == 0}
-    lost = [cell for cell in cells if cell["n_max"] and cell["c"] in off and cell["tok_per_s_max"] < off[cell["c"]]]
+    off = {cell["c"]: cell for cell in cells if cell["n_max"] == 0}
+    lost = [cell for cell in cells if measured_verdict(cell, off.get(cell["c"])) == "loses"]
     return len(cells), len(lost)
 
 

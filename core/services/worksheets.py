@@ -38,7 +38,10 @@ def new_worksheet_id() -> str:
 
 
 def propose(house: House, values: dict[str, Any], *, who: str, worksheet_id: str | None = None) -> str:
-    """Opens a worksheet for “turn on MTP for …”; returns its id. One that is there already stays. Raises InvalidInput, NotFound."""
+    """Opens a worksheet for “turn on MTP for …”; returns its id. One that is there already stays. Raises InvalidInput, NotFound.
+
+    A clone takes over the notes and traffic shares of the earlier one, never its figures.
+    """
     authorize(house, "work.propose", signed=who)
     worksheet_id = worksheet_id or new_worksheet_id()
     if house.store.worksheets.get(worksheet_id):
@@ -51,6 +54,8 @@ def propose(house: House, values: dict[str, Any], *, who: str, worksheet_id: str
         raise NotFound("model", proposal.model, known)
     if box.engine(proposal.engine_id) is None:
         raise NotFound("engine", proposal.engine_id, [engine.id for engine in box.engines])
+    if proposal.cloned_from:
+        get_worksheet(house, proposal.cloned_from)
     row = {
         "worksheet_id": worksheet_id,
         "title": proposal.title,
@@ -59,7 +64,18 @@ def propose(house: House, values: dict[str, Any], *, who: str, worksheet_id: str
         "created_at": house.clock.now(),
     }
     house.store.worksheets.insert(row)
+    if proposal.cloned_from:
+        _take_over(house, proposal.cloned_from, row)
     return worksheet_id
+
+
+def _take_over(house: House, earlier_id: str, row: dict[str, Any]) -> None:
+    """Notes and shares say what people know beside the measuring, so they hold for a clone too; each says from whom it comes."""
+    for (field, side), entry in current(house.store.worksheets.entries(earlier_id)).items():
+        if entry["value"] and (side == "note" or field == "traffic" and set(entry["value"]) <= set(house.workloads)):
+            origin = f"taken over from worksheet {earlier_id}, there by {entry['typed_by']}"
+            one = {"worksheet_id": row["worksheet_id"], "field": field, "side": side, "value": entry["value"], "note": origin}
+            house.store.worksheets.add_entry({**one, "typed_by": row["created_by"], "noted_at": row["created_at"]})
 
 
 def _checked_with_name(values: dict[str, Any], who: str) -> WorksheetForm:

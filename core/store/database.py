@@ -83,8 +83,13 @@ class Database:
         self._open_question: Head | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connect()
-        with contextlib.suppress(OSError):
-            os.chmod(path, 0o600)
+        self._keep_from_others()
+
+    def _keep_from_others(self) -> None:
+        """File and write-ahead log are their owner's alone; the driver makes a new log after every checkpoint, open to all."""
+        for path in (self.path, self.path.with_name(f"{self.path.name}.wal")):
+            with contextlib.suppress(OSError):
+                os.chmod(path, 0o600)
 
     @contextlib.contextmanager
     def reader(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -123,6 +128,7 @@ class Database:
                 self._commit(cursor, self.record.head if self.record is not None and self.record.head != before else None)
             finally:
                 self.writes += 1
+                self._keep_from_others()
 
     def rows(self, sql: str, params: list[object] | None = None) -> list[dict[str, object]]:
         """Answers a question as a list of dicts (column → Python value)."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
+from core.domain.handles import ERASED, HANDLE
 from core.errors import StoreError
+from core.ports.names import Names
 from core.ports.store import DecisionRows, Row
 from core.store.database import Database
 
@@ -15,10 +17,11 @@ _JSON = ("evidence", "details")
 
 
 class DuckDecisions(DecisionRows):
-    """Decisions in DuckDB; the same lines stand in decisions.jsonl."""
+    """Decisions in DuckDB; the same lines stand in decisions.jsonl. People stand in them by their handles."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, names: Names) -> None:
         self._db = database
+        self._names = names
 
     def append(self, entry: Row) -> None:
         with self._db.tx() as cursor:
@@ -28,8 +31,23 @@ class DuckDecisions(DecisionRows):
             values = [_stored(name, entry.get(name)) for name in _COLUMNS]
             cursor.execute("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
-    def all(self) -> list[Row]:
+    def chain(self) -> list[Row]:
         return [_read(row) for row in self._db.rows("SELECT * FROM decisions ORDER BY number")]
+
+    def all(self) -> list[Row]:
+        rows = self._db.rows("SELECT * FROM decisions ORDER BY number")
+        return [_read({name: self._named(value, is_json=name in _JSON) for name, value in row.items()}) for row in rows]
+
+    def _named(self, value: object, *, is_json: bool) -> object:
+        """A column with names in the place of handles; inside JSON a name is written as JSON has it."""
+        if not isinstance(value, str):
+            return value
+
+        def name_of(handle: str) -> str:
+            name = self._names.name_of(handle) or ERASED
+            return json.dumps(name)[1:-1] if is_json else name
+
+        return HANDLE.sub(lambda found: name_of(found.group()), value)
 
 
 def _stored(name: str, value: object) -> object:

@@ -50,9 +50,10 @@ class Holder:
     def _say(self, *, stopped: str | None) -> None:
         words = {"pid": os.getpid(), "host": socket.gethostname(), "program": " ".join(sys.argv)[:200], "stopped": stopped}
         words["since"] = datetime.now(UTC).isoformat(timespec="seconds") if stopped is None else None
-        with contextlib.suppress(OSError):
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, json.dumps(words).encode("utf-8"), 0)
+        data = json.dumps(words).encode("utf-8")
+        with contextlib.suppress(OSError):  # written over in place: a full disk has no block for a file that was emptied before
+            os.pwrite(self._descriptor, data, 0)
+            os.ftruncate(self._descriptor, len(data))
 
 
 def who_holds(folder: Path) -> dict[str, Any] | None:

@@ -9,6 +9,7 @@ TABLES = {
     "public_results": "shipped with the product",
     "public_results_loaded": "shipped with the product",
     "cell_gates": "worked out again from the stored events",
+    "ingest_leases": "who takes in a run's events right now",
     "house_cursor": "the place in the house record",
     "schema_migrations": "the files of core/store/migrations",
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.errors import InvalidInput, StoreError
 
+MAY_BE_GONE = "names"  # names of people: one that was erased after the backup is no fault of it
 NOT_COPIED = {"backups", "aside", "asked", "holder.json", "door.key"}  # a key is never part of a backup
 _PART = 1 << 20
 
@@ -62,12 +63,14 @@ def digest_of(path: Path, size: int) -> str:
 
 def find_faults(files: dict[str, dict[str, Any]], mirror: Path) -> list[str]:
     """Names of files whose copy is missing or not what the manifest says."""
-    return [name for name, said in files.items() if _place(said, mirror / name) is None]
+    return [name for name, said in files.items() if _place(said, mirror / name) is None and not _is_erased(name, mirror)]
 
 
 def put_back(files: dict[str, dict[str, Any]], mirror: Path, folder: Path) -> None:
     """Puts the files of a manifest in place, at the length they had then."""
     for name, said in files.items():
+        if _is_erased(name, mirror):
+            continue
         place, target = _place(said, mirror / name), folder / name
         if place is None or ".." in Path(name).parts or Path(name).is_absolute():
             raise InvalidInput({"backup": f"{name} in it is missing or was changed."}, hint="Nothing was restored. Take another backup.")
@@ -75,6 +78,10 @@ def put_back(files: dict[str, dict[str, Any]], mirror: Path, folder: Path) -> No
         shutil.copyfile(place, target)
         os.truncate(target, said["bytes"])
         os.chmod(target, 0o600)
+
+
+def _is_erased(name: str, mirror: Path) -> bool:
+    return Path(name).parts[0] == MAY_BE_GONE and not (mirror / name).exists()
 
 
 def _place(said: dict[str, Any], path: Path) -> Path | None:

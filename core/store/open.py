@@ -11,9 +11,10 @@ from core.store.database import Database
 from core.store.decisions import DuckDecisions
 from core.store.doors import DuckAudit, DuckPeople, DuckTokens
 from core.store.imports import DuckImports
+from core.store.names import FolderNames
 from core.store.published import DuckPublished
 from core.store.runs import DuckRuns
-from core.store.soundness import open_sound
+from core.store.soundness import beside, open_sound
 from core.store.tables import DuckTables
 from core.store.worksheets import DuckWorksheets
 
@@ -21,6 +22,7 @@ from core.store.worksheets import DuckWorksheets
 def open_store(path: Path) -> tuple[Database, Store]:
     """The database (to close) and the store over it. Raises StoreInUse, StoreError."""
     database = open_sound(path)
+    names = FolderNames(beside(path))
     return database, Store(
         boxes=DuckBoxes(database),
         runs=DuckRuns(database),
@@ -28,9 +30,10 @@ def open_store(path: Path) -> tuple[Database, Store]:
         published=DuckPublished(database),
         imports=DuckImports(database),
         worksheets=DuckWorksheets(database),
-        decisions=DuckDecisions(database),
+        decisions=DuckDecisions(database, names),
         tables=DuckTables(database),
-        people=DuckPeople(database),
+        people=DuckPeople(database, names),
         tokens=DuckTokens(database),
-        audit=DuckAudit(database),
+        audit=DuckAudit(database, names),
+        names=names,
     )

@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 
 from core.ports.store import PublishedRows, Row
-from core.store.database import Database
+from core.store.database import Database, Writing
 
 _COLUMNS = (
     "source", "row_key", "position", "model", "is_moe", "spill_label", "spill_layers", "n_max", "tok_per_s", "accept_share",
@@ -26,6 +26,15 @@ _INSERT_RESULTS = "INSERT INTO public_results ({}) SELECT {} FROM (SELECT unnest
 )
 
 
+_CELLS = "SELECT {} FROM published_cells WHERE source = ?".format(", ".join(_COLUMNS))  # noqa: S608 (closed list)
+_REMARKS = "SELECT source, section, position, body FROM published_remarks WHERE source = ?"
+
+
+def _held(cursor: Writing, question: str, source: str) -> list[str]:
+    """The rows there are, as words that can be compared."""
+    return sorted(repr(list(row)) for row in cursor.execute(question, [source]).fetchall())
+
+
 class DuckPublished(PublishedRows):
     """Published figures in DuckDB."""
 
@@ -33,17 +42,17 @@ class DuckPublished(PublishedRows):
         self._db = database
 
     def replace(self, source: str, cells: list[Row], remarks: list[Row]) -> None:
+        rows = [[cell[name] for name in _COLUMNS] for cell in cells]
+        said = [[source, remark["section"], position, json.dumps(remark)] for position, remark in enumerate(remarks)]
         with self._db.tx(recorded=False) as cursor:
+            if _held(cursor, _CELLS, source) == sorted(map(repr, rows)) and _held(cursor, _REMARKS, source) == sorted(map(repr, said)):
+                return
             cursor.execute("DELETE FROM published_cells WHERE source = ?", [source])
             cursor.execute("DELETE FROM published_remarks WHERE source = ?", [source])
-            for cell in cells:
-                cursor.execute(
-                    "INSERT INTO published_cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [cell[name] for name in _COLUMNS]
-                )
-            for position, remark in enumerate(remarks):
-                cursor.execute(
-                    "INSERT INTO published_remarks VALUES (?, ?, ?, ?)", [source, remark["section"], position, json.dumps(remark)]
-                )
+            for row in rows:
+                cursor.execute("INSERT INTO published_cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            for row in said:
+                cursor.execute("INSERT INTO published_remarks VALUES (?, ?, ?, ?)", row)
 
     def cells(self, model: str | None = None) -> list[Row]:
         return self._db.rows(

@@ -119,6 +119,11 @@ class HouseRecord:
         self.head = self._previous = Head(0, "")
         return aside
 
+    def take_over(self, other: HouseRecord) -> None:
+        """The other file becomes this one, whole or not at all."""
+        os.replace(other.path, self.path)
+        self.head, self._previous = other.head, Head(0, "")
+
     def _close_torn_line(self) -> int:
         """Cuts off a last line that was never finished: its transaction never began to commit. Returns its bytes."""
         size = self.path.stat().st_size if self.path.exists() else 0
@@ -201,10 +206,4 @@ def _rich(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     ((kind, text),) = value.items()
-    readers: dict[str, Callable[[str], Any]] = {
-        "time": datetime.fromisoformat,
-        "day": date.fromisoformat,
-        "float": float,
-        "bytes": bytes.fromhex,
-    }
-    return readers[kind](text)
+    return _READERS[kind](text)

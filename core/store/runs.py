@@ -6,7 +6,9 @@ import json
 from datetime import datetime
 from typing import Any
 
-from core.ports.store import Batch, Row, RunRows
+from core.ports.batch import Batch
+from core.ports.run_rows import RunRows
+from core.ports.store import Row
 from core.store.database import Database
 from core.store.events import event_rows
 
@@ -29,6 +31,9 @@ _SUITE_COLUMNS = (
 _INSERT_SUITE_RUN = "INSERT OR IGNORE INTO suite_runs ({}) VALUES ({})".format(  # noqa: S608 (names from the closed list above)
     ", ".join(_SUITE_COLUMNS), ", ".join("?" * len(_SUITE_COLUMNS))
 )
+
+
+_LEASED = "SELECT 1 FROM ingest_leases WHERE run_id = ? AND token = ?"
 
 
 def _decoded(row: Row, *columns: str) -> Row:
@@ -82,12 +87,34 @@ class DuckRuns(RunRows):
                 stored = json.dumps(value) if name == "problem" and value is not None else value
                 cursor.execute(_SET[name], [stored, run_id])
 
-    def ingest(self, batch: Batch) -> None:
+    def reorder(self, run_ids: list[str]) -> None:
+        with self._db.tx() as cursor:
+            for place, run_id in enumerate(run_ids, 1):
+                cursor.execute("UPDATE run_state SET queue_place = ? WHERE run_id = ? AND state = 'queued'", [place, run_id])
+
+    def take_lease(self, run_id: str, token: str, *, now: datetime, until: datetime) -> bool:
+        with self._db.tx(recorded=False) as cursor:
+            held = cursor.execute("SELECT token, expires_at FROM ingest_leases WHERE run_id = ?", [run_id]).fetchone()
+            if held is not None and held[0] not in (token, "") and held[1] > now:
+                return False
+            if held is None:
+                cursor.execute("INSERT INTO ingest_leases VALUES (?, ?, ?)", [run_id, token, until])
+            else:
+                cursor.execute("UPDATE ingest_leases SET token = ?, expires_at = ? WHERE run_id = ?", [token, until, run_id])
+        return True
+
+    def end_lease(self, run_id: str, token: str) -> None:
+        with self._db.tx(recorded=False) as cursor:
+            cursor.execute("UPDATE ingest_leases SET token = '' WHERE run_id = ? AND token = ?", [run_id, token])
+
+    def ingest(self, batch: Batch) -> bool:
         run_id = batch.run_id
         with self._db.tx() as cursor:
+            if batch.lease and not cursor.execute(_LEASED, [run_id, batch.lease]).fetchone():
+                return False
             known = cursor.execute("SELECT read_offset, last_seq, last_sha FROM run_state WHERE run_id = ?", [run_id]).fetchone()
             if known is not None and known[0] >= batch.offset:
-                return  # somebody else took this page in meanwhile
+                return True  # somebody else took this page in meanwhile
             start, seq, sha = known or (0, 0, "")
             note = {"ledger": run_id, "from": start, "to": batch.offset, "seq": seq, "sha": sha}
             cursor.execute_from(note, [event_rows(run_id, batch.events)] if batch.events else [])
@@ -106,6 +133,7 @@ class DuckRuns(RunRows):
                 "UPDATE run_state SET read_offset = ?, last_seq = ?, last_sha = ? WHERE run_id = ?",
                 [batch.offset, batch.last_seq, batch.last_sha, run_id],
             )
+        return True
 
     def events(self, run_id: str, *, kinds: tuple[str, ...] | None = None) -> list[Row]:
         wanted = list(kinds) if kinds else None

@@ -53,6 +53,7 @@ def open_sound(path: Path) -> Database:
         _migrate(database, folder)
         if record.is_empty:
             begin_record(database, record)
+        _end_leases(database)
     except BaseException:
         database.close()
         raise
@@ -60,8 +61,10 @@ def open_sound(path: Path) -> Database:
 
 
 def _agreeing(path: Path, folder: Path, record: HouseRecord, *, was_clean: bool) -> Database:
-    if not path.exists() and not record.is_empty:
-        return _made_anew(path, folder, record, "The file was not there.")
+    if not path.exists():
+        if not record.is_empty:
+            return _made_anew(path, folder, record, "The file was not there.")
+        _begin_file(path)
     try:
         database = Database(path, record=record)
     except StoreInUse:
@@ -81,6 +84,15 @@ def _agreeing(path: Path, folder: Path, record: HouseRecord, *, was_clean: bool)
         return database
     database.close()
     return _made_anew(path, folder, record, why)
+
+
+def _begin_file(path: Path) -> None:
+    """An empty database under its name, whole or not at all: a stop amid its first blocks would leave a file nobody can open."""
+    fresh = path.with_name(f"{path.name}.anew")
+    for part in (fresh, Path(f"{fresh}.wal")):
+        part.unlink(missing_ok=True)
+    Database(fresh).close()
+    os.replace(fresh, path)
 
 
 def _difference(database: Database, folder: Path, record: HouseRecord, *, was_clean: bool) -> str | None:
@@ -149,6 +161,13 @@ def _migrate(database: Database, folder: Path) -> None:
     apply_pending(database)
 
 
+def _end_leases(database: Database) -> None:
+    """Whoever held one is gone: one process has the file at a time."""
+    if database.rows("SELECT 1 FROM ingest_leases WHERE token <> '' LIMIT 1"):
+        with database.tx(recorded=False) as writing:
+            writing.execute("UPDATE ingest_leases SET token = ''")
+
+
 def begin_again(database: Database, folder: Path, record: HouseRecord, why: str) -> None:
     """A new record from the rows; the older one stays beside it."""
     aside = record.set_aside(f"house-{stamp()}.jsonl")
@@ -157,7 +176,10 @@ def begin_again(database: Database, folder: Path, record: HouseRecord, why: str)
 
 
 def begin_record(database: Database, record: HouseRecord) -> None:
-    """The first lines of a record: everything the database holds already."""
+    """The first lines of a record: everything the database holds already. Named when all are written: half a record is none."""
+    unfinished = record.path.with_name("house.begun.jsonl")
+    unfinished.unlink(missing_ok=True)
+    begun = HouseRecord(unfinished)
     do: list[tuple[str, list[list[Any]]]] = []
     for table, columns in recorded_tables(database).items():
         names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
@@ -169,9 +191,10 @@ def begin_record(database: Database, record: HouseRecord) -> None:
             if not rows:
                 break
             do.append((f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows))  # noqa: S608 (names from the database's own catalog)
-    head = record.append([], [{"base": available()[-1][0]}])
+    head = begun.append([], [{"base": available()[-1][0]}])
     for part in do:
-        head = record.append([part], [])
+        head = begun.append([part], [])
+    record.take_over(begun)
     with database.tx(recorded=False) as writing:
         writing.execute("UPDATE house_cursor SET seq = ?, sha = ?", [head.seq, head.sha])
 

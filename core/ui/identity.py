@@ -35,6 +35,17 @@ def actor_at_this_tab(services: Services) -> Actor:
     return NOBODY
 
 
+def recall_name(services: Services) -> None:
+    """A new session of a browser that has given a name begins with it. Call before the name's field is drawn."""
+    if PERSON not in st.session_state and not has_sign_in():
+        st.session_state[PERSON] = services.door.name_of(st.context.cookies.get(services.door.cookie_name, ""))
+
+
+def remember_name(services: Services) -> None:
+    """Keeps the name that was just given for this browser's other tabs."""
+    services.door.remember(st.context.cookies.get(services.door.cookie_name, ""), str(st.session_state.get(PERSON, "")))
+
+
 def must_sign_in_again(services: Services) -> bool:
     """Whether this browser is signed in, but for longer than twelve hours."""
     held = claims()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import streamlit as st
 
 from core.domain.roles import NONE, allowed
+from core.services.start_up import unsaved
 from core.ui.components.person import person, person_field
 from core.ui.components.restart import restart_notice
-from core.ui.context import house
+from core.ui.context import house, services
+from core.ui.identity import recall_name
 from core.ui.menu import ENTRIES
-from core.ui.problem import shown
+from core.ui.problem import show, shown
 
 st.set_page_config(page_title="Draftledger", page_icon="🧾", layout="wide", initial_sidebar_state="auto")
 
+is_left = bool(person())  # typed in a tab of a server that is gone; a name that is recalled comes after
 with shown():
+    recall_name(services())
     opened = house()
 sections: dict[str, list[st.Page]] = {}
 for entry in ENTRIES:
@@ -26,11 +30,17 @@ for entry in ENTRIES:
     )
     sections.setdefault(entry.section, []).append(page)
 chosen = st.navigation(sections, position="sidebar", expanded=True)
+st.set_page_config(
+    page_title="Draftledger" if chosen.title == "Home" else f"{chosen.title} · Draftledger"
+)  # so that tabs can be told apart
 
 with st.sidebar:
     if opened.actor.role != NONE:
         person_field(opened.actor)
         st.caption(f"Draftledger {opened.version}")
-        restart_notice(person())
+        restart_notice(is_left)
 
+if opened.actor.role != NONE:
+    for problem in unsaved(opened):
+        show(problem)
 chosen.run()

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.services.people import list_people
-from core.ui.components.people_list import people_list, person_form
+from core.ui.components.people_list import names_kept, people_list, person_form
 from core.ui.guard import enter
 from core.ui.problem import shown
 
@@ -13,3 +13,5 @@ with shown():
 people_list(house, people)
 st.subheader("Give a role to somebody who has not signed in yet", anchor=False)
 person_form(house)
+with shown():
+    names_kept(house)

@@ -5,7 +5,7 @@ import streamlit as st
 from core.services.worksheets import propose
 from core.ui.components.field_problems import told
 from core.ui.components.links import go
-from core.ui.components.person import person
+from core.ui.components.person import ask_name, person
 from core.ui.components.propose_form import LABELS, forget_new_id, propose_form
 from core.ui.guard import enter
 from core.ui.state import WORKSHEET
@@ -15,6 +15,7 @@ house = enter(
     "Say what should be turned on and where; a worksheet opens that shows what has to be measured before anyone decides.",
 )
 worksheet_id, values = propose_form(house)
+ask_name()
 opened = ""
 if st.button("Open worksheet", type="primary", key="open-worksheet"):
     with told(LABELS):

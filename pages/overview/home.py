@@ -15,10 +15,13 @@ from core.ui.problem import shown
 house = enter("Draftledger", "Price the bet. Keep the receipt.")
 
 with shown():
+    is_new = is_new_house(house)
+    if is_new:
+        part.first_steps()
     with st.container(horizontal=True):
         if st.button("Propose a change", type="primary", key="home-propose"):
             go("propose")
-        if not is_new_house(house) and st.button("Open worksheets", key="home-worksheets"):
+        if not is_new and st.button("Open worksheets", key="home-worksheets"):
             go("worksheets")
     entries = ledger_entries(house)
     left, right = st.columns(2)

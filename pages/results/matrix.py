@@ -28,7 +28,7 @@ with st.container(horizontal=True, horizontal_alignment="distribute", vertical_a
     is_wider = published_switch()
     with shown():
         heads = fitting(house, everything, sort=sort, **wanted(chosen))
-    link_and_files(link_to_this(chosen, sort), lambda: rows_of(house, heads), is_empty=not heads)
+    link_and_files(house, link_to_this(chosen, sort), lambda: rows_of(house, heads), is_empty=not heads)
 
 if heads:
     with shown():

@@ -46,7 +46,7 @@ with right, st.container(border=True):
     diagnosis(explained["findings"], explained["failure_modes"])
 with st.container(border=True):
     samples_table(view)
-    downloads(view, explained)
+    downloads(house, view, explained)
 with st.container(border=True):
     curves(house, view)
     projection(explained["projection"], explained["positions"])

@@ -15,7 +15,7 @@ from core.ui.state import ENTRY
 house = enter("Decision", "Why it was kept or rejected, what it changed, and whether it still holds.")
 page_link("ledger", "← ledger")
 number = st.query_params.get(ENTRY, "")
-if not number.isdigit():
+if not number.isdecimal():
     st.info("No entry was named. Choose one from the ledger.")
     st.stop()
 with shown():

@@ -9,6 +9,7 @@ from core.ui.components.field_sheet import field_sheet
 from core.ui.components.gate_list import gate_list, suggestion
 from core.ui.components.links import page_link
 from core.ui.components.own_log import both_sides
+from core.ui.components.person import ask_name
 from core.ui.components.sweep_panel import sweep_panel
 from core.ui.components.worksheet_compare import compared
 from core.ui.components.worksheet_head import worksheet_head
@@ -31,8 +32,10 @@ if not worksheet_id:
 with shown():
     view = show_worksheet(house, worksheet_id, owner=owner_typed() or None)
 worksheet_head(house, view)
-merge_views(house, view)
 is_open = not view["decisions"] and not view["worksheet"]["body"].get("reference")
+if is_open:
+    ask_name()
+merge_views(house, view)
 if is_open or view["runs"]:
     sweep_panel(house, view)
     compared(house, view)

@@ -156,6 +156,15 @@ class Box:
     def agent_pid(self, number: int = 1) -> int:
         return int(json.loads((self.folder(number) / "agent.json").read_text())["pid"])
 
+    def kill(self, number: int = 1, *, with_guard: bool = False) -> None:
+        """SIGKILL to the agent; `with_guard`: to its guard before, so that nobody clears up after it."""
+        agent = proc.look(self.agent_pid(number))
+        assert agent is not None
+        if with_guard:
+            os.kill(agent.ppid, signal.SIGKILL)
+        os.kill(agent.pid, signal.SIGKILL)
+        wait_for(lambda: not self.is_alive(number), "the agent to die")
+
     def is_alive(self, number: int = 1) -> bool:
         return leftovers.is_alive(leftovers.read_agent(str(self.folder(number))))
 

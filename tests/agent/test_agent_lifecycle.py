@@ -132,12 +132,11 @@ def test_a_signal_from_the_box_stops_in_order(box: Box) -> None:
     assert_cancelled(box, "the box (signal 15)")
 
 
-def kill_agent(box: Box, **script: Any) -> None:
+def kill_agent(box: Box, *, with_guard: bool = False, **script: Any) -> None:
     box.script(stall=True, **script)
     box.begin()
     box.wait_kind("server_ready")
-    os.kill(box.agent_pid(), signal.SIGKILL)
-    wait_for(lambda: not box.is_alive(), "the agent to die")
+    box.kill(with_guard=with_guard)
 
 
 def test_the_engine_dies_with_its_agent(box: Box) -> None:
@@ -152,7 +151,7 @@ def test_the_engine_dies_with_its_agent(box: Box) -> None:
 
 
 def test_what_outlives_a_dead_agent_keeps_the_box_until_it_is_reaped(box: Box) -> None:
-    kill_agent(box, daemons=2)
+    kill_agent(box, daemons=2, with_guard=True)
     daemons = box.facts()[0]["daemons"]
     assert box.begin(2) == {"answer": "busy", "by": RUN}
     assert box.verb("probe")["busy"] == {"run_id": RUN, "pid": None}
@@ -164,7 +163,7 @@ def test_what_outlives_a_dead_agent_keeps_the_box_until_it_is_reaped(box: Box) -
 
 
 def test_stopping_a_run_whose_agent_is_dead_closes_its_ledger(box: Box) -> None:
-    kill_agent(box, daemons=1)
+    kill_agent(box, daemons=1, with_guard=True)
     with open(box.folder() / "events.jsonl", "ab") as stream:
         stream.write(b'{"seq": 99, "kind": "sam')
     assert stop(box) == {"answer": "reaped", "left": []}

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.agent import flags, journal, leftovers, measure, outside, preflight, proc
+from core.agent import journal, leftovers, measure, outside, preflight, proc
 from core.agent.client import body_for
 from core.agent.engine import Engine, ForeignPort
 from core.agent.gguf_head import NotGguf, read_header
@@ -25,6 +25,7 @@ from core.agent.heartbeat import Heartbeat
 from core.agent.journal import DiskFull, Journal
 from core.agent.logpump import LogPump
 from core.agent.watch import OutOfTime, Stopped, Watch
+from core.domain import engine_flags as flags
 from core.domain.sweep import Stage
 from tests.agent.agent_box import Box, check_chain, run_id_of
 from tests.fakes import scripted_engine

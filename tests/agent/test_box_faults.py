@@ -50,8 +50,7 @@ def test_b01_a_restart_is_told_from_a_crash(box: Box) -> None:
     box.begin()
     box.wait_kind("server_ready")
     measured = [event for event in box.events() if event["kind"] != "note_torn"]
-    os.kill(box.agent_pid(), signal.SIGKILL)
-    wait_for(lambda: not box.is_alive(), "the agent to die")
+    box.kill(with_guard=True)
     assert box.verb("state", RUN)["rebooted"] is False, "a crash"
     box.clear_up()
     state = after_a_restart(box, "state", RUN)
@@ -261,8 +260,7 @@ def test_b22_a_zoo_whose_agent_was_killed_is_ended_from_outside(box: Box) -> Non
     box.script(stall=True, zoo=str(register))
     box.begin()
     box.wait_kind("server_ready")
-    os.kill(box.agent_pid(), signal.SIGKILL)
-    wait_for(lambda: not box.is_alive(), "the agent to die")
+    box.kill(with_guard=True)
     assert box.verb("cancel", RUN, "--who", "Ada") == {"answer": "reaped", "left": []}
     assert [pid for pid in registered(register) if proc.look(pid)] == []
     box.assert_clean()

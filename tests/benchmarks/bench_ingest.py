@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.ports.store import Batch
+from core.ports.batch import Batch
 from core.store.open import open_store
 
 EVENTS, PAGE, LEAST = 100_000, 3000, 0.3

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import socket
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -46,6 +49,24 @@ def answers(
         return None
 
 
+@contextmanager
+def tabs(port: int, count: int, *, page: str, query: str = "") -> Iterator[list[bytes]]:
+    """So many tabs on one page, each drawn to its end and then left open: what each was shown."""
+    with ExitStack() as opened:
+
+        def one(_: int) -> bytes:
+            sock = socket.create_connection(("127.0.0.1", port), timeout=60)
+            stream = opened.enter_context(
+                connect(f"ws://127.0.0.1:{port}/_stcore/stream", sock=sock, subprotocols=["streamlit"], max_size=None)
+            )
+            stream.send(_rerun(page, query, {}))
+            return _until_quiet(stream, quiet_s=60.0)
+
+        with ThreadPoolExecutor(4) as pool:
+            shown = list(pool.map(one, range(count)))
+        yield shown
+
+
 def _rerun(page: str, query: str, widgets: dict[str, object]) -> bytes:
     message = BackMsg()
     message.rerun_script.page_name = page
@@ -59,12 +80,12 @@ def _rerun(page: str, query: str, widgets: dict[str, object]) -> bytes:
     return message.SerializeToString()
 
 
-def _until_quiet(stream) -> bytes:
+def _until_quiet(stream, quiet_s: float = QUIET_S) -> bytes:
     """Until the script has ended and nothing more comes."""
     came, end = b"", time.monotonic() + 30
     while time.monotonic() < end:
         try:
-            part = stream.recv(timeout=QUIET_S)
+            part = stream.recv(timeout=quiet_s)
         except TimeoutError:
             break
         came += part

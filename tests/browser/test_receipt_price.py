@@ -70,8 +70,9 @@ def test_from_a_losing_cell_to_a_what_if_that_somebody_else_opens(measured, page
     sees(page, "Values taken from this cell")
     fill(page, "wa", "100")
     sees(page, "assumption: 100% accepted")
+    wait_for(page, lambda: "wa=100" in page.url, 30, "the address that says what was typed")
     address = page.url
-    assert "wa=100" in address and f"cell={run_id}-2-1" in address
+    assert f"cell={run_id}-2-1" in address
     fresh = browser.new_context().new_page()
     go(fresh, address)
     sees(fresh, "assumption: 100% accepted")

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from core.bootstrap import build
 from core.config import Settings
-from core.domain.box import Box, Engine
-from core.services.boxes import list_boxes
-from core.services.decisions import decide
-from core.services.imports import import_files
-from core.services.people import set_person
-from core.services.tokens import make_token
-from core.services.worksheet_edits import comment
-from core.services.worksheets import propose, type_text
 from core.ui.menu import ENTRIES
 from tests.browser.app_process import App
 from tests.browser.steps import settled
-from tests.fakes.measured_run import write_run
-from tests.services.test_imports import PAIR
+from tests.fakes.hostile_house import fill
 
 PAYLOADS = [
     "<script>alert(1)</script>",
@@ -44,8 +33,6 @@ PAYLOADS = [
     "\u202e<script>alert(1)</script>",
     "&lt;img src=x onerror=alert(1)&gt;",
 ]
-LONG = "\n".join(PAYLOADS)
-SHEET = "w-0badcafe"
 LIVE = 'script,iframe,img[src="x"],a[href^="javascript" i],a[href^="data:" i],details[ontoggle],svg[onload]'
 QUIET = {
     "price",
@@ -64,41 +51,11 @@ def hostile(tmp_path):
     """An app whose every kind of row was written by somebody hostile."""
     running = App(tmp_path)
     services = build(Settings(db=running.database, local_dir=running.folder / "local"))
-    house, name = services.house, itertools.cycle(one for one in PAYLOADS if one.isprintable())
-    asked = {"box_id": "this-machine", "engine_id": "embedded", "model": "made-dense", "workload_id": "chat-short", "n_max": 2}
-    for number, payload in enumerate(PAYLOADS):
-        title = "".join(ch for ch in payload if ch.isprintable())
-        propose(house, {"title": title, **asked}, who=next(name), worksheet_id=f"w-{number:08x}")
-    propose(house, {"title": " ".join(itertools.islice(name, 5))[:200], **asked}, who=next(name), worksheet_id=SHEET)
-    run_id = write_run(house, model=next(name), title=" ".join(itertools.islice(name, 4)), worksheet_id=SHEET, state="done")
-    for field, side in (("spill", "note"), ("failure_modes", "candidate"), ("fit", "baseline")):
-        type_text(house, SHEET, field, side, LONG, by=next(name))
-    comment(house, SHEET, LONG, by=next(name))
-    decided = {"worksheet_id": "w-00000001", "verdict": "reject", "owner": next(name), "reason": LONG}
-    decide(house, decided)
-    import_files(
-        house,
-        [(f"{payload[:40]}.log".replace("/", "_"), PAIR.replace(b"\n", f" {payload}\n".encode(), 1)) for payload in PAYLOADS],
-        who="Ada",
-    )
-    engine = {"id": LONG, "ok": True, "version_text": LONG, "help_text": "", "error": ""}
-    model = {"name": LONG, "path": LONG, "size_bytes": 1, "mtime": 0, "error": LONG, "header": None}
-    facts = {"python": LONG, "platform": LONG, "cpu_count": 1, "memory_mib": 1, "disk_free_mib": 1}
-    report = {**facts, "engines": [engine], "models": [model], "gpus": {"state": "none", "why": LONG, "list": []}}
-    house.store.boxes.put(
-        Box(box_id="evil", name=next(name), kind="ssh", host="h", user="u", fingerprint=LONG, engines=[Engine(id="e", argv=["/e"])]),
-        who=LONG,
-        at=house.clock.now(),
-    )
-    house.store.boxes.add_check("evil", report, ok=True, at=house.clock.now())
-    assert len(list_boxes(house)) == 2
-    set_person(house, {"key": "https://id.example <script>alert(1)</script>", "name": next(name), "role": "viewer"})
-    make_token(house, {"name": next(name), "role": "viewer"})
-    cell = house.store.cells.of_run(run_id)[0]
+    ids = fill(services.house, PAYLOADS)
     services.database.close()
     services.jobs.close()
     running.start()
-    yield running, {"worksheet": SHEET, "run": run_id, "cell": cell.get("cell_id", f"{run_id}.{cell['n_max']}.{cell['c']}")}
+    yield running, ids
     running.stop()
 
 

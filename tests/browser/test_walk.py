@@ -50,12 +50,12 @@ def test_from_proposal_to_signed_decision(app, page):
             readings.append(text)
         return len(readings) >= 2
 
-    wait_for(page, n1_stands_and_n2_is_open, 240, "two readings with n=1 done and nothing of n=2")
+    wait_for(page, n1_stands_and_n2_is_open, 480, "two readings with n=1 done and nothing of n=2")
     assert "tok/s" in main_text(page) and "Stop" in main_text(page)
     app.kill()
     app.start()
     go(page, f"{app.url}/run?run={run_id}")
-    wait_for(page, lambda: "Stop" not in main_text(page) and stage_line(page, "baseline again") == "●", 240, "the end of the sweep")
+    wait_for(page, lambda: "Stop" not in main_text(page) and stage_line(page, "baseline again") == "●", 480, "the end of the sweep")
 
     with urllib.request.urlopen(f"{app.url}/api/v1/matrix?provenance=measured") as answer:
         rows = json.load(answer)["rows"]

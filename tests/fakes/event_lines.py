@@ -14,12 +14,13 @@ class EventLines:
     """Collects lines; `take()` hands out what is new as bytes."""
 
     def __init__(self, run_id: str) -> None:
-        self.run_id, self.seq, self.sha = run_id, 0, ""
+        self.run_id, self.seq, self.sha, self.samples = run_id, 0, "", 0
         self._fresh = b""
 
     def add(self, kind: str, **body: Any) -> dict[str, Any]:
         """One more event."""
         self.seq += 1
+        self.samples += kind == "sample"
         event = {
             "seq": self.seq,
             "kind": kind,
@@ -95,7 +96,9 @@ class EventLines:
     def end(self, outcome: str = "done", **body: Any) -> None:
         """run_finished."""
         reason = {"code": outcome, "text": body.pop("text", outcome)}
-        self.add("run_finished", **{"outcome": outcome, "reason": reason, "winner": 1, "drifted": False, "stop": None, "left": [], **body})
+        counts = {"events": self.seq + 1, "samples": self.samples}
+        verdict = {"winner": 1, "drifted": False, "stop": None, "left": []}
+        self.add("run_finished", **{"outcome": outcome, "reason": reason, **verdict, **counts, **body})
 
     def whole_sweep(self, *, off: list[float], steps: dict[int, list[float]], production_c: int = 1) -> None:
         """A finished sweep with these rates."""

@@ -11,7 +11,7 @@ from core.domain.price import steps_taken
 from core.domain.recipe import digest, recipe_of
 from core.domain.run import DONE
 from core.domain.sweep import BASELINE, BASELINE_AGAIN, PRODUCTION, STEP, Stage, winner_of
-from core.ports.store import Batch
+from core.ports.batch import Batch
 from core.services.house import House
 
 START = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=2)  # young enough not to be stale

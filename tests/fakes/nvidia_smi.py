@@ -48,7 +48,9 @@ else:
     for number, (used, clock, power, heat) in enumerate(rows):
         used += script.get("moving", 0) if hot else 0
         mask = "0x0000000000000040" if hot else "0x0000000000000001"
-        if trouble == "n/a":
+        if asked == "--query-gpu=memory.used":
+            print(used)
+        elif trouble == "n/a":
             print("%d, %d, [N/A], [Not Supported], [N/A], [N/A]" % (number, used))
         else:
             print("%d, %d, %d, %.2f, %d, %s" % (number, used, clock, power, heat, mask))

@@ -30,7 +30,7 @@ def modules_of(source: bytes) -> set[str]:
 
 def test_every_agent_module_is_listed_and_nothing_else() -> None:
     there = {str(path.relative_to(ROOT)) for path in (ROOT / "core/agent").glob("**/*.py")}
-    rules = ("__init__", "arms", "climb", "cost_line", "looks", "price", "stats", "suite_score", "sweep")
+    rules = ("__init__", "arms", "climb", "cost_line", "engine_flags", "looks", "price", "stats", "suite_score", "sweep")
     domain = {f"core/domain/{name}.py" for name in rules}
     assert set(agent_bundle.FILES) == there | domain
     assert set(PACKED.namelist()) == {*agent_bundle.FILES, *agent_bundle.EMPTY, "__main__.py"}

@@ -7,55 +7,20 @@ import re
 from pathlib import Path
 
 import pytest
+from starlette.routing import Mount
 
+from core.__main__ import _parser
 from core.api.doors import DOORS
+from core.api.enter import enter_route
+from core.api.routes import routes
 from core.commands import REGISTERS
 from core.config import ROOT
-from core.domain.roles import ACTIONS
+from core.domain.roles import ACTIONS, LADDER
 from core.ui.menu import ENTRIES
+from tests.door_table import LEAST, OPEN_ROUTES, PAGES, ROLES, ROUTES, VERBS, VERBS_ON_THE_FILE, VERBS_WITHOUT_HOUSE
 
 # Modules whose functions take a house and do not ask: the question itself, and the proof of identity that comes before it.
 BEFORE_THE_QUESTION = {"access.py", "identity.py"}
-
-PAGES = {
-    "see": {
-        *(
-            "home",
-            "runs",
-            "propose",
-            "imports",
-            "boxes",
-            "run",
-            "matrix",
-            "receipt",
-            "prefill",
-            "concurrency",
-            "suites",
-            "coverage",
-            "price",
-        ),
-        *("worksheets", "worksheet", "ledger", "decision", "runbook", "checklists"),
-    },
-    "person.see": {"people"},
-    "token.see": {"tokens"},
-    "audit.see": {"audit"},
-    "house.keep": {"health"},
-}
-ROUTES = {
-    "see": {
-        "GET /matrix", "GET /runs", "GET /runs/{run_id}", "GET /boxes", "GET /worksheets", "GET /worksheets/{worksheet_id}", "GET /ledger",
-    },
-    "work.propose": {"POST /worksheets"},
-    "work.type": {"POST /worksheets/{worksheet_id}/entries"},
-    "work.comment": {"POST /worksheets/{worksheet_id}/comments"},
-    "run.start": {"POST /runs"},
-    "run.stop": {"POST /runs/{run_id}/stop"},
-    "import.add": {"POST /imports"},
-    "decision.take": {"POST /ledger"},
-}  # fmt: skip
-# The command line acts as the local admin of the file it opens; these open none.
-VERBS_WITHOUT_HOUSE = {"price", "read", "gate-kit"}
-
 
 # These are told a name and write nothing under it, or write it beside the actor's own in the audit log.
 NAMES_A_PERSON = {"waiting_to_merge", "waiting_for", "reap", "add_box", "back_up"}
@@ -71,12 +36,17 @@ def services() -> list[tuple[str, ast.FunctionDef]]:
     return found
 
 
+def first_step(node: ast.FunctionDef) -> ast.stmt:
+    """The first statement after the docstring."""
+    has_words = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+    return node.body[1 if has_words else 0]
+
+
 @pytest.mark.parametrize(
     ("module", "node"), [one for one in services() if one[0] not in BEFORE_THE_QUESTION], ids=lambda one: getattr(one, "name", one)
 )
 def test_a_service_call_asks_before_anything_else(module: str, node: ast.FunctionDef) -> None:
-    body = node.body[1:] if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant) else node.body
-    first = body[0]
+    first = first_step(node)
     assert isinstance(first, ast.Expr) and isinstance(first.value, ast.Call), (
         f"{module}: {node.name} does not begin with authorize(house, …)"
     )
@@ -100,6 +70,10 @@ def test_what_writes_a_name_checks_that_it_is_the_actors_own() -> None:
             assert "signed" in {keyword.arg for keyword in asked.keywords}, f"{module}: {node.name}"
 
 
+def test_every_action_is_in_the_table_under_its_least_role() -> None:
+    assert ACTIONS == LEAST and LADDER == ROLES
+
+
 def test_every_page_is_in_the_table_and_its_guard_asks_for_the_same() -> None:
     table = {name: action for action, names in PAGES.items() for name in names}
     assert {entry.name: entry.action for entry in ENTRIES} == table
@@ -112,6 +86,27 @@ def test_every_page_is_in_the_table_and_its_guard_asks_for_the_same() -> None:
 def test_every_route_is_in_the_table() -> None:
     table = {name: action for action, names in ROUTES.items() for name in names}
     assert {f"{door.method} {door.path}": door.action for door in DOORS} == table
+
+
+def test_every_address_that_is_no_page_is_a_door_of_the_table_or_open_on_purpose() -> None:
+    """A route that somebody adds beside the table of doors is found too."""
+    there = set()
+    for route in [enter_route(lambda: None, pages=(), told=print), *routes(lambda: None)]:  # type: ignore[arg-type,return-value]
+        parts = route.routes if isinstance(route, Mount) else [route]
+        there |= {(route.path if isinstance(route, Mount) else "") + one.path for one in parts}  # type: ignore[attr-defined]
+    doors = {f"/api/v1{name.partition(' ')[2]}" for names in ROUTES.values() for name in names}
+    assert there == doors | OPEN_ROUTES | {"/api/v1/{rest:path}"}, "the last one answers that there is no such door"
+    app = next(
+        node for node in ast.parse((ROOT / "app.py").read_text("utf-8")).body if isinstance(node, ast.Assign) and "App" in ast.dump(node)
+    )
+    given = next(word.value for word in app.value.keywords if word.arg == "routes")  # type: ignore[attr-defined]
+    assert [ast.unparse(one).partition("(")[0] for one in given.elts] == ["enter_route", "*routes"]
+
+
+def test_every_verb_is_in_the_table() -> None:
+    verbs = set(next(action.choices for action in _parser()._actions if action.dest == "verb"))
+    named = {line.split()[0] for lines in VERBS.values() for line in lines}
+    assert named | VERBS_WITHOUT_HOUSE | VERBS_ON_THE_FILE == verbs and not named & (VERBS_WITHOUT_HOUSE | VERBS_ON_THE_FILE)
 
 
 def test_every_verb_opens_the_house_through_the_one_door() -> None:

@@ -13,11 +13,15 @@ from streamlit.testing.v1 import AppTest
 from core.bootstrap import Services, build
 from core.config import ROOT, Settings
 from core.services.house import House
+from core.services.worksheets import propose, type_suite
 from core.ui import context
 from core.ui.menu import entry
 from core.ui.state import PERSON, SERVER_START
+from tests.fakes.measured_run import write_run
 
 OpenPage = Callable[..., AppTest]
+ASKED = {"title": "MTP for the lab", "box_id": "this-machine", "engine_id": "embedded", "model": "made-moe", "workload_id": "chat-short"}
+GOOD = {"production": {1: [50, 51, 52], 0: [40, 41, 42]}}
 
 
 @pytest.fixture
@@ -38,6 +42,21 @@ def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Servic
 def house(services: Services) -> House:
     """What the use cases are called with."""
     return services.house
+
+
+@pytest.fixture
+def sheet(house: House) -> str:
+    """A proposed worksheet, nothing measured."""
+    return propose(house, {**ASKED, "production_c": 4}, who="Ada")
+
+
+@pytest.fixture
+def priced(house: House, sheet: str) -> str:
+    """The worksheet measured at both concurrencies, suite scores typed in."""
+    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
+    for side, scores in (("baseline", [50.0, 52.0]), ("candidate", [48.0, 51.0])):
+        type_suite(house, sheet, side, {"suite": "tools", "scores": scores}, by="Bo")
+    return sheet
 
 
 @pytest.fixture

@@ -9,15 +9,19 @@ import pytest
 
 from core.bootstrap import Services
 from core.domain.box import Box, Engine
+from core.domain.run import new_run_id
 from core.errors import AccessRefused, BoxUnreachable, HostKeyChanged, PreflightRefused
 from core.services.boxes import check_box
 from core.services.house import House
+from core.services.queue import queue_of
+from core.services.runs import start_run
 from core.ui import context
 from tests.fakes.bench_box import ScriptedBox
 from tests.fakes.measured_run import write_run
 from tests.pages.conftest import OpenPage, words
 
 HTML = "<b>x</b>"
+REQUEST = {"title": "t", "box_id": "this-machine", "engine_id": "embedded", "model": "made-dense", "workload_id": "chat-short"}
 PROBE = {
     "engines": [{"id": "llama-server", "ok": True, "version_text": "version: 10473 (abc)\nbuilt", "help_text": "", "error": ""},
                 {"id": "other", "ok": False, "version_text": "", "help_text": "", "error": "/opt/none: No such file or directory"}],
@@ -61,6 +65,10 @@ def _settle(at, services: Services, prefix: str):
 
 def _button(at, label):
     return next(button for button in at.button if button.label == label)
+
+
+def _prints(at) -> list[str]:
+    return [element.value for element in at.code if element.value.startswith("SHA256:")]
 
 
 def test_this_machine_is_there_and_not_checked(open_page: OpenPage) -> None:
@@ -176,3 +184,61 @@ def test_a_host_without_answer_is_told_and_the_form_kept(
     at = _settle(at, services, "host-key-")
     assert "gpu-1.lab:22: the port refused the connection." in words(at)
     assert at.text_input(key="box-host").value == "gpu-1.lab"
+
+
+def test_waiting_runs_change_places_on_the_card(open_page: OpenPage, house: House, scripted: ScriptedBox) -> None:
+    start_run(house, new_run_id(), REQUEST, who="Ada")
+    first, second = new_run_id(), new_run_id()
+    for number, run_id in enumerate((first, second)):
+        start_run(house, run_id, {**REQUEST, "title": str(number)}, who="Bo")
+    at = open_page("boxes", person="Ada")
+    assert at.button(key=f"first-{first}").disabled and at.button(key=f"later-{second}").disabled
+    at.button(key=f"earlier-{second}").click().run()
+    assert not at.exception
+    assert [run["run_id"] for run in queue_of(house, "this-machine")][1:] == [second, first]
+    assert at.button(key=f"first-{second}").disabled and not at.button(key=f"earlier-{first}").disabled
+
+
+def test_behind_a_jump_host_both_fingerprints_are_confirmed_one_after_the_other(
+    open_page: OpenPage, services: Services, house: House, scripted: ScriptedBox, monkeypatch
+) -> None:
+    asked: list[tuple[str, int, bool]] = []
+
+    def shown(host, port, through=None):
+        asked.append((host, port, through is not None))
+        if through is not None:
+            assert (through.jump_host_key, through.jump) == ("ssh-rsa JUMP", "me@gate:2222")
+        return (KEY, PRINT) if through is not None else ("ssh-rsa JUMP", "SHA256:jump")
+
+    opened = context.build()
+    monkeypatch.setattr(
+        context, "build", lambda: dataclasses.replace(opened, house=dataclasses.replace(opened.house, fetch_host_key=shown))
+    )
+    at = open_page("boxes", person="Ada")
+    for key, value in {**FORM, "box-jump": "me@gate:2222"}.items():
+        at.text_input(key=key).set_value(value)
+    _button(at, "Read host key").click().run()
+    at = _settle(at, services, "jump-key-")
+    assert _prints(at) == ["SHA256:jump"] and asked == [("gate", 2222, False)]
+    assert _button(at, "Go on to the box").disabled
+    at.checkbox(key="jump-is-same").set_value(True).run()
+    _button(at, "Go on to the box").click().run()
+    at = _settle(at, services, "host-key-")
+    assert _prints(at) == ["SHA256:jump", PRINT] and asked[1:] == [("gpu-1.lab", 22, True)]
+    at.checkbox(key="fingerprint-is-same").set_value(True).run()
+    _button(at, "Add box").click().run()
+    assert not at.exception
+    box = house.box("gpu-1")
+    assert (box.host_key, box.jump_host_key, box.jump_fingerprint) == (KEY, "ssh-rsa JUMP", "SHA256:jump")
+    at = _settle(at, services, "check-gpu-1")
+    assert "bench@gpu-1.lab:22 through me@gate:2222" in words(at)
+
+
+def test_a_jump_host_that_is_no_address_is_told(open_page: OpenPage, services: Services, scripted: ScriptedBox) -> None:
+    at = open_page("boxes", person="Ada")
+    for key, value in {**FORM, "box-jump": "-oProxyCommand=x"}.items():
+        at.text_input(key=key).set_value(value)
+    _button(at, "Read host key").click().run()
+    at = _settle(at, services, "jump-key-")
+    assert "Jump host, if the box is behind one has to be user@host:port" in words(at)
+    assert at.text_input(key="box-jump").value == "-oProxyCommand=x"

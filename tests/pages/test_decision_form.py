@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
-from core.services.decisions import chain_problem, decide
+from core.services.decision_chain import chain_problem
+from core.services.decisions import decide
 from core.services.house import House
 from core.services.worksheets import propose, type_suite
 from core.ui.state import PERSON
 from tests.fakes.measured_run import write_run
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import ASKED, GOOD, OpenPage, words
 
-ASKED = {"title": "MTP for the lab", "box_id": "this-machine", "engine_id": "embedded", "model": "made-moe", "workload_id": "chat-short"}
 HTML = "<script>alert(1)</script> **b** 😀"
-GOOD = {"production": {1: [50, 51, 52], 0: [40, 41, 42]}}
-
-
-@pytest.fixture
-def sheet(house: House) -> str:
-    return propose(house, {**ASKED, "production_c": 4}, who="Ada")
-
-
-@pytest.fixture
-def priced(house: House, sheet: str) -> str:
-    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
-    for side, scores in (("baseline", [50.0, 52.0]), ("candidate", [48.0, 51.0])):
-        type_suite(house, sheet, side, {"suite": "tools", "scores": scores}, by="Bo")
-    return sheet
 
 
 def _texts(at) -> list[str]:

@@ -8,6 +8,8 @@ import pytest
 
 from core.bootstrap import Services
 from core.domain.roles import Actor
+from core.services.decisions import decide
+from core.services.worksheets import propose
 from core.ui import context
 from tests.pages.conftest import OpenPage, words
 
@@ -40,6 +42,22 @@ def test_the_full_look_compares_rows_beside_the_page(services: Services, open_pa
     services.jobs._known["doctor"].result(timeout=60)
     at.run()
     assert "rows equal those made anew" in words(at) and "this machine: answers" in words(at)
+
+
+def test_a_decision_signed_and_not_stored_is_told_and_mended_by_one_click(services: Services, open_page: OpenPage) -> None:
+    house = services.house
+    asked = {"title": "MTP", "box_id": "this-machine", "engine_id": "embedded", "model": "made-moe", "workload_id": "chat-short"}
+    sheet = propose(house, asked, who="Ada")
+    decide(house, {"worksheet_id": sheet, "verdict": "reject", "owner": "Ada", "reason": "no"})
+    with services.database.tx() as cursor:
+        cursor.execute("DELETE FROM decisions")
+    at = open_page("health")
+    assert not at.exception and "entry 1 stands in decisions.jsonl" in words(at)
+    at.button(key="health-mend").click().run()
+    services.jobs._known["mend"].result(timeout=60)
+    at.run()
+    assert "Mended: entry 1 taken from decisions.jsonl" in words(at) and "stands in decisions.jsonl" not in words(at)
+    assert [entry["owner"] for entry in house.store.decisions.all()] == ["Ada"]
 
 
 def test_health_stays_shut_for_others(services: Services, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:

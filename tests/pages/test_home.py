@@ -83,6 +83,11 @@ def test_a_finished_run_says_how_many_cells_lost(open_page: OpenPage, house: Hou
     assert "3 cells, 1 losing" in words(open_page("home"))
 
 
+def test_a_cell_below_its_baseline_by_less_than_two_percent_is_not_called_losing(house: House) -> None:
+    write_run(house, rates={0: [22.0, 22.1, 22.2], 1: [21.7, 21.8, 21.9]}, created_at=house.clock.now())
+    assert [item["losing"] for item in waiting_for(house, "Ada")["mine"]] == [(2, 0)]
+
+
 def test_a_decision_that_went_stale_waits_with_its_badge(open_page: OpenPage, house: House) -> None:
     sheet = proposal(house, "Old **engine**")
     model, workload = house.made_models[0], sorted(house.workloads)[0]

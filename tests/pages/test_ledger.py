@@ -42,8 +42,8 @@ def test_newest_first_with_speed_owner_and_reason(open_page: OpenPage, house: Ho
     assert texts.index("No time.") < texts.index("It <b>loses</b>.")
     assert "made-moe · n=1" in texts and "made-moe · not priced" in texts
     assert "0.82× ▼" in texts and "no speed-up measured" in texts
-    assert any(text.startswith("Ada · ") and text.endswith("action: disable") for text in texts)
-    assert any(text.startswith("Bo · ") and text.endswith("action: not priced") for text in texts)
+    assert any(text.startswith("Ada (local identity) · ") and text.endswith("action: disable") for text in texts)
+    assert any(text.startswith("Bo (local identity) · ") and text.endswith("action: not priced") for text in texts)
     assert "all 2 entries fit their hashes" in words(at)
     assert [link.proto.query_string for link in at.get("page_link")][::2] == ["entry=2", "entry=1"]
     assert "22.0–22.4 tok/s" in texts and "18.0–18.2 tok/s" in texts
@@ -81,7 +81,10 @@ def test_evidence_is_shown_as_it_was(open_page: OpenPage, house: House, two) -> 
     assert {button.key for button in at.get("download_button")} >= {"memo-html", "memo-pdf", "record-json"} or at.get("download_button")
 
 
-@pytest.mark.parametrize(("entry", "said"), [("", "No entry was named."), ("x<b>", "No entry was named."), ("77", "Not found")])
+NONE = "No entry was named."
+
+
+@pytest.mark.parametrize(("entry", "said"), [("", NONE), ("x<b>", NONE), ("²", NONE), ("77", "Not found")])
 def test_an_entry_that_is_none(open_page: OpenPage, two, entry: str, said: str) -> None:
     at = open_page("decision", entry=entry)
     assert said in words(at) and not at.exception
@@ -115,13 +118,13 @@ def test_the_runbook_keeps_the_losing_cells(open_page: OpenPage, house: House, t
 
 
 def test_a_changed_entry_is_named(open_page: OpenPage, house: House, two, monkeypatch) -> None:
-    real = DuckDecisions.all
+    real = DuckDecisions.chain
 
     def changed(self):
         first, *rest = real(self)
         return [{**first, "verdict": "keep"}, *rest]
 
-    monkeypatch.setattr(DuckDecisions, "all", changed)
+    monkeypatch.setattr(DuckDecisions, "chain", changed)
     assert "The chain is broken at entry 1" in words(open_page("ledger"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 from core.domain.run import new_run_id
@@ -52,7 +53,7 @@ def test_live_shows_stages_beat_log_and_time_left(open_page: OpenPage, house: Ho
     run_id = write_run(house, rates={0: [22.0, 22.2, 22.4], 1: [26.1, 26.3, 26.5]}, state="running")
     house.store.runs.set_state(run_id, reached_at=house.clock.now())
     beat = {"phase": "measuring", "stage": "n=2", "repetition": 2, "repetitions": 3}
-    house.live[run_id] = Live(beat, "<script>alert(1)</script>\n**log**", "server-3.log")
+    house.live[run_id] = Live(beat, "<script>alert(1)</script>\n**log**", time.monotonic(), log_name="server-3.log")
     at = open_page("run", run=run_id)
     assert not at.exception
     texts = _texts(at)
@@ -62,8 +63,16 @@ def test_live_shows_stages_beat_log_and_time_left(open_page: OpenPage, house: Ho
     assert left is not None and left > 0
     assert any(text.startswith("measuring n=2, repetition 2 of 3 · about ") and text.endswith(" left") for text in texts)
     assert at.code[0].value == "<script>alert(1)</script>\n**log**"
-    assert any("box: answered" in caption.value for caption in at.caption)
+    assert any("box: answered" in caption.value and caption.value.endswith("agent: alive") for caption in at.caption)
     assert at.button(key="stop-run").label == "Stop"
+
+
+def test_a_silent_agent_on_a_box_that_answers_is_told_apart(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house, rates={0: [22.0, 22.2, 22.4]}, state="running")
+    house.store.runs.set_state(run_id, reached_at=house.clock.now())
+    house.live[run_id] = Live({"phase": "measuring", "stage": "n=1"}, moved_at=time.monotonic() - 30)
+    said = words(open_page("run", run=run_id))
+    assert "box: answered" in said and "agent: silent for " in said and ", the box is being asked" in said
 
 
 def test_out_of_reach_is_no_end(open_page: OpenPage, house: House) -> None:
@@ -72,6 +81,7 @@ def test_out_of_reach_is_no_end(open_page: OpenPage, house: House) -> None:
     house.store.runs.set_state(run_id, unreachable_since=house.clock.now() - timedelta(seconds=35), problem=problem)
     at = open_page("run", run=run_id)
     said = words(at)
+    assert "agent: unknown, the box is out of reach" in said
     assert "out of reach since" in said and "gpu-1:22: no answer in time." in said and "goes on there by itself" in said
     assert at.button(key="stop-run").label == "Stop"
 

@@ -7,15 +7,10 @@ from streamlit.testing.v1 import AppTest
 from core.bootstrap import Services
 from core.config import ROOT
 from core.ui.components.person import person
-from core.ui.menu import ENTRIES, entry
-from tests.pages.conftest import OpenPage, words
+from core.ui.menu import entry
+from tests.pages.conftest import words
 
 SHELL = str(ROOT / "core" / "ui" / "shell.py")
-
-
-def test_every_page_opens_without_a_defect(open_page: OpenPage) -> None:
-    for one in ENTRIES:
-        assert not open_page(one.name).exception, one.name
 
 
 def test_the_name_is_kept_while_pages_change(services: Services) -> None:

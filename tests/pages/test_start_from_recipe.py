@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from core.domain.box import THIS_MACHINE
 from core.domain.run import short
-from core.ports.store import Batch
+from core.ports.batch import Batch
 from core.services.house import House
 from core.services.recipes import recipe_file
 from tests.fakes.measured_run import write_run

@@ -6,13 +6,11 @@ import pytest
 
 from core.services.house import House
 from core.services.runs import stop_run
-from core.services.worksheets import propose, type_suite
+from core.services.worksheets import propose
 from tests.fakes.measured_run import write_run
-from tests.pages.conftest import OpenPage, words
+from tests.pages.conftest import ASKED, GOOD, OpenPage, words
 
-ASKED = {"title": "MTP for the lab", "box_id": "this-machine", "engine_id": "embedded", "model": "made-moe", "workload_id": "chat-short"}
 HTML = "<script>alert(1)</script> **b** 😀"
-GOOD = {"production": {1: [50, 51, 52], 0: [40, 41, 42]}}
 
 
 def _button(at, label):
@@ -25,20 +23,6 @@ def _labels(at) -> list[str]:
 
 def _texts(at) -> list[str]:
     return [element.value for element in at.text]
-
-
-@pytest.fixture
-def sheet(house: House) -> str:
-    return propose(house, {**ASKED, "production_c": 4}, who="Ada")
-
-
-@pytest.fixture
-def priced(house: House, sheet: str) -> str:
-    """Measured at both concurrencies, suite scores typed in."""
-    write_run(house, worksheet_id=sheet, model="made-moe", **GOOD)
-    for side, scores in (("baseline", [50.0, 52.0]), ("candidate", [48.0, 51.0])):
-        type_suite(house, sheet, side, {"suite": "tools", "scores": scores}, by="Bo")
-    return sheet
 
 
 def test_without_a_worksheet_and_with_an_unknown_one(open_page: OpenPage) -> None:
@@ -139,7 +123,7 @@ def test_a_name_given_late_reaches_the_forms(open_page: OpenPage, house: House, 
 def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, sheet: str) -> None:
     at = open_page("worksheet", worksheet=sheet, person="Bo")
     at.text_input(key="suite-name").set_value(HTML)
-    at.text_input(key="suite-values").set_value("40, 47.5")
+    at.text_input(key="suite-values-0").set_value("40, 47.5")
     _button(at, "Save scores").click().run()
     assert not at.exception
     assert f"{HTML}: 40, 47.5" in _texts(at)
@@ -152,6 +136,7 @@ def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, shee
     [
         ("", "Scores are needed"),
         ("40, forty", "“forty” is none."),
+        ("40,5, 47,2", "“40,5” may be one number or two"),
         ("nan", "Scores, number 1, has to be a number."),
         ("1e99", "Scores, number 1, has to be at most 1000000.0."),
         ("1 " * 60, "Scores"),
@@ -161,11 +146,11 @@ def test_scores_are_typed_in_with_a_name(open_page: OpenPage, house: House, shee
 def test_odd_scores_are_told_and_kept(open_page: OpenPage, house: House, sheet: str, scores: str, sentence: str) -> None:
     at = open_page("worksheet", worksheet=sheet)
     at.text_input(key="suite-name").set_value("y" * 10_000)
-    at.text_input(key="suite-values").set_value(scores)
+    at.text_input(key="suite-values-0").set_value(scores)
     _button(at, "Save scores").click().run()
     assert not at.exception
     assert sentence in words(at)
-    assert at.text_input(key="suite-name").value == "y" * 10_000 and at.text_input(key="suite-values").value == scores
+    assert at.text_input(key="suite-name").value == "y" * 10_000 and at.text_input(key="suite-values-0").value == scores
     assert house.store.worksheets.entries(sheet) == []
 
 

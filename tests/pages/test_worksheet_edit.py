@@ -94,7 +94,7 @@ def test_scores_typed_by_two_are_merged(open_page: OpenPage, house: House, sheet
     first, second = (open_page("worksheet", worksheet=sheet, person=name) for name in ("Ada", "Bo"))
     for at, scores in ((first, "50, 51"), (second, "40, 47")):
         at.text_input(key="suite-name").set_value("tools")
-        at.text_input(key="suite-values").set_value(scores)
+        at.text_input(key="suite-values-0").set_value(scores)
         _button(at, "Save scores").click().run()
     assert any("Two people changed" in warning.value for warning in second.warning)
     assert "tools: 50, 51" in _texts(second)

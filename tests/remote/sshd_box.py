@@ -44,14 +44,17 @@ REPO = Path(__file__).resolve().parents[2]
 
 
 class SshdBox:
-    """Context manager: the box runs while it is entered. `extra` lines go into sshd's configuration."""
+    """Context manager: the box runs while it is entered. `extra` lines go into sshd's configuration.
 
-    def __init__(self, extra: str = "") -> None:
+    `disk_mib`: the agent's folder lies on a disk of its own of that size; 0 for none.
+    """
+
+    def __init__(self, extra: str = "", disk_mib: int = 0) -> None:
         mark = secrets.token_hex(3)
         self.user = f"dlbox{mark}"
         self.netns = f"dlbox-{mark}"
         self._near, self._far = f"dl{mark}a", f"dl{mark}b"
-        self._extra = extra
+        self._extra, self._disk_mib = extra, disk_mib
         self._process: subprocess.Popen[bytes] | None = None
         self._undo: list[tuple[str, ...]] = []
         self.pid = 0
@@ -65,6 +68,7 @@ class SshdBox:
         try:
             self.folder.chmod(0o755)
             self._make_user()
+            self._make_disk()
             self._make_network()
             self._make_keys()
             self._start()
@@ -100,6 +104,11 @@ class SshdBox:
             "pinned_key": self.host_key_line(),
         }
         return SshAddress(**{**values, **changes})  # type: ignore[arg-type]
+
+    @property
+    def root(self) -> Path:
+        """The agent's folder."""
+        return self.home / ".draftledger"
 
     def host_key_line(self) -> str:
         """Type and base64 of the host key that sshd shows now."""
@@ -243,6 +252,12 @@ class SshdBox:
         self.uid, self.gid = entry.pw_uid, entry.pw_gid
         self.home.mkdir(mode=0o700)
         os.chown(self.home, self.uid, self.gid)
+
+    def _make_disk(self) -> None:
+        if self._disk_mib:
+            self.root.mkdir(mode=0o700)
+            do("mount", "-t", "tmpfs", "-o", f"size={self._disk_mib}m,mode=0700,uid={self.uid},gid={self.gid}", "box", self.root)
+            self._undo.append(("umount", "--lazy", str(self.root)))
 
     def _make_network(self) -> None:
         do("ip", "netns", "add", self.netns)

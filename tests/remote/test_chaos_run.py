@@ -20,13 +20,15 @@ from pathlib import Path
 import pytest
 
 from core.agent import proc
+from core.agent.preflight import MIN_FREE_MIB
 from core.domain.run import FINAL
 from tests.means import need
 from tests.remote import chaos_app
-from tests.remote.scripted_box import equal_on_all_sides, install, registered
+from tests.remote.scripted_box import equal_on_all_sides, events_on, install, registered
 from tests.remote.sshd_box import REPO, SshdBox
 
 LEAST = 3
+BOX_MIB = MIN_FREE_MIB + 64
 BEHAVIOUR = {"speeds": {"0": 100, "1": 140, "2": 170}, "pace_s": 0.2, "zoo": "zoo"}
 
 
@@ -45,7 +47,8 @@ class Chaos:
             "connections reset": lambda: self.through(box.resetting()),
             "link cut": self.cut,
             "packets lost": lambda: self.through(box.losing(0.2)),
-            "disk full": self.fill,
+            "app's disk full": lambda: self.fill(self.data),
+            "box's disk full": lambda: self.fill(box.root),
         }
 
     def start_app(self, how: str = "ask") -> None:
@@ -86,12 +89,14 @@ class Chaos:
             self.box.heal()
         return True
 
-    def fill(self) -> bool:
-        filler = self.data / "filler"
+    def fill(self, disk: Path) -> bool:
+        filler = disk / "filler"
         try:
-            with filler.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
-                while True:
-                    stream.write(b"\0" * (1 << 16))
+            with filler.open("wb", buffering=0) as stream:
+                for size in (1 << 20, 1 << 12):
+                    with contextlib.suppress(OSError):
+                        while True:
+                            stream.write(b"\0" * size)
             time.sleep(self.rng.uniform(0.3, 1.0))
         finally:
             filler.unlink()
@@ -124,7 +129,7 @@ class Chaos:
     def nothing_left(self) -> None:
         left = [line for _, line in self.box.descendants() if not line.startswith("sshd")]
         assert left == []
-        with (self.box.home / ".draftledger" / "box.lock").open("a+b") as lock:
+        with (self.box.root / "box.lock").open("a+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         listening = {
             line.split()[1] for line in Path(f"/proc/{self.box.pid}/net/tcp").read_text().splitlines()[1:] if line.split()[3] == "0A"
@@ -140,7 +145,7 @@ def run_chaos(folder: Path, seconds: float, seed: int) -> None:
     data.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m", "chaos", str(data)], check=True)
     try:
-        with SshdBox() as box:
+        with SshdBox(disk_mib=BOX_MIB) as box:
             behaviour = {**BEHAVIOUR, "zoo": str(box.home / "scripted" / "zoo")}
             (folder / "box.json").write_text(registered(box, install(box, **behaviour)).model_dump_json())
             chaos = Chaos(box, folder, seed)
@@ -162,12 +167,12 @@ def compare(box: SshdBox, folder: Path, seed: int) -> None:
     services = chaos_app.opened(folder)
     try:
         found = services.house.store.runs.find(limit=100_000)
-        ran = [run for run in found if (box.home / ".draftledger" / "runs" / run["run_id"] / "events.jsonl").exists()]
+        ran = [run for run in found if events_on(box, run["run_id"])]  # a full disk can refuse a run with its first line half written
         assert ran and {run["state"] for run in found} <= set(FINAL), seed
         kinds: Counter[str] = Counter()
         for run in ran:
             kinds += equal_on_all_sides(services.house, box, run["run_id"])
-        on_box = {path.name for path in (box.home / ".draftledger" / "runs").iterdir() if (path / "events.jsonl").exists()}
+        on_box = {path.name for path in (box.root / "runs").iterdir() if events_on(box, path.name)}
         assert on_box == {run["run_id"] for run in ran}, "no run on the box that nobody asked for"
         assert services.house.upkeep.compare()["equal"], seed
         print(f"chaos: {len(ran)} runs, {dict(Counter(run['state'] for run in ran))}, {kinds['sample']} repetitions", flush=True)

@@ -12,6 +12,7 @@ from core.errors import BoxBusy, InvalidInput, NotAllowed, NotFound
 from core.services.audit import list_audit
 from core.services.box_admin import edit_box, form_of, pin_key, read_shown_key, remove_box
 from core.services.boxes import add_box, list_boxes, read_host_key
+from core.services.doctor import doctor
 
 OLD, NEW = ("ssh-ed25519 AAAA", "SHA256:old"), ("ssh-ed25519 BBBB", "SHA256:new")
 FORM = {"name": "gpu 1", "host": "h", "user": "bench", "key_path": "/k", "engine": "/opt/llama-server", "models": "/models"}
@@ -25,7 +26,7 @@ def shown():
 
 @pytest.fixture
 def owned(house, shown):
-    opened = replace(house, fetch_host_key=lambda host, port: shown[0])
+    opened = replace(house, fetch_host_key=lambda host, port, through=None: shown[0])
     form, line, fingerprint = read_host_key(opened, FORM)
     add_box(opened, form, key_line=line, fingerprint=fingerprint, who="Ada")
     return opened
@@ -58,7 +59,7 @@ def test_a_new_key_is_pinned_only_if_it_is_the_one_shown_and_the_log_has_both(ow
     assert the_box(owned).fingerprint == OLD[1]
     pin_key(owned, "gpu-1", key_line=NEW[0], fingerprint=NEW[1], seen=OLD[1])
     assert (the_box(owned).host_key, the_box(owned).fingerprint) == NEW
-    assert list_audit(owned)[0]["detail"] == {"before": OLD[1], "after": NEW[1]}
+    assert list_audit(owned)[0]["detail"] == {"of": "box", "before": OLD[1], "after": NEW[1]}
 
 
 def test_a_removed_box_is_off_the_list_and_its_versions_stay(owned):
@@ -104,3 +105,30 @@ def test_a_locked_box_is_registered_by_the_ids_of_its_owner(owned):
     for wrong in ("/opt/llama-server", "a b", "-x", "", "a\nb"):
         with pytest.raises(InvalidInput):
             read_host_key(owned, {**FORM, "name": "other", "mode": "locked", "engine": wrong, "models": ""})
+
+
+JUMP = ("ssh-ed25519 JJJJ", "SHA256:jump")
+
+
+def test_a_jump_host_is_pinned_like_the_box_and_goes_with_its_address(owned, shown):
+    edit_box(owned, "gpu-1", {"jump": "me@gate:2222"})
+    box = the_box(owned)
+    assert box.jump_address() == ("me", "gate", 2222) and (box.jump_host_key, box.fingerprint) == ("", OLD[1])
+    assert [f["what"] for f in doctor(owned, ask_boxes=False, compare=False)["findings"] if "jump" in f["what"]]
+    shown[0] = JUMP
+    assert read_shown_key(owned, "gpu-1", of="jump") == JUMP
+    pin_key(owned, "gpu-1", key_line=JUMP[0], fingerprint=JUMP[1], seen="", of="jump")
+    box = the_box(owned)
+    assert (box.jump_host_key, box.jump_fingerprint, box.fingerprint) == (*JUMP, OLD[1])
+    assert list_audit(owned)[0]["detail"] == {"of": "jump", "before": "", "after": JUMP[1]}
+    edit_box(owned, "gpu-1", {"user": "other", "jump": "gate"})
+    assert (the_box(owned).jump_host_key, the_box(owned).jump_address()) == (JUMP[0], ("other", "gate", 22)), (
+        "the pin stays: strict, as the box's"
+    )
+    edit_box(owned, "gpu-1", {"jump": ""})
+    assert (the_box(owned).jump_host_key, the_box(owned).jump_address()) == ("", None)
+    with pytest.raises(InvalidInput, match="no jump host to pin"):
+        read_shown_key(owned, "gpu-1", of="jump")
+    for wrong in ("-x", "a b", "me@", "h:0", "h:70000", "a@b@c", "ö@h"):
+        with pytest.raises(InvalidInput):
+            edit_box(owned, "gpu-1", {"jump": wrong})

@@ -9,7 +9,8 @@ import pytest
 
 from core.domain.recipe import canonical, digest
 from core.errors import DecisionRefused, InvalidInput, NotFound, StoreError
-from core.services.decisions import chain_problem, decide, draft_decision, withdraw
+from core.services.decision_chain import chain_problem, chain_rows
+from core.services.decisions import decide, draft_decision, withdraw
 from core.services.ledger import ledger_entry_of, summary_of
 from core.services.ledger_check import verify_ledger
 from core.services.worksheets import propose, show_worksheet, type_suite
@@ -51,9 +52,10 @@ def test_a_keep_holds_everything_it_rests_on(house):
     assert evidence["facts"]["engine build"] == "b10473 (abc1234)" and evidence["facts"]["slots"] == 4
     assert len([one for one in evidence["samples"] if one["counted"]]) == 18 and evidence["run_head"]["run_id"] == evidence["run_id"]
     assert all(gate["state"] == "pass" for gate in evidence["gates"]) and len(evidence["gates"]) == 13
-    assert digest(evidence) == entry["evidence_sha256"]
-    assert house.archive.snapshot(entry["evidence_sha256"]) == canonical(evidence)
-    assert json.loads(house.archive.decision_lines()[0]) == entry
+    (kept,) = chain_rows(house)
+    assert digest(kept["evidence"]) == entry["evidence_sha256"] and kept["sha"] == entry["sha"]
+    assert house.archive.snapshot(entry["evidence_sha256"]) == canonical(kept["evidence"])
+    assert json.loads(house.archive.decision_lines()[0]) == kept
     assert verify_ledger(house)["ok"]
 
 

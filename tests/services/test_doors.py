@@ -201,6 +201,17 @@ def test_a_fixed_token_opens_again_and_an_open_door_asks_nothing():
     assert LocalDoor(b"k" * 32, is_open=True).holds("")
 
 
+def test_a_browser_is_asked_for_a_name_once_and_never_told_the_name_of_another():
+    door = LocalDoor(b"k" * 32)
+    ada, bo = door.enter(door.token), door.enter(door.token)
+    door.remember(ada, "Ada")
+    door.remember("forged", "Eve")
+    assert [door.name_of(cookie) for cookie in (ada, bo, "forged", "")] == ["Ada", "", "", ""]
+    shared = LocalDoor(b"k" * 32, is_open=True)
+    shared.remember("", "Ada")
+    assert shared.name_of("") == "", "behind an open door nobody knows who comes next"
+
+
 def test_a_cookie_ends_after_twelve_hours(monkeypatch):
     door = LocalDoor(b"k" * 32)
     cookie = door.enter(door.token)

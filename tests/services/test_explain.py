@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.ports.store import Batch
+from core.ports.batch import Batch
 from core.services.decisions import decide
 from core.services.explain import explain
 from core.services.matrix import matrix_rows

@@ -130,7 +130,31 @@ def test_a_changed_or_missing_line_is_not_taken(house, box, start, place):
     follow.follow_once(house, run_id)
     run = runs.get_run(house, run_id)
     assert run["state"] == "failed" and "does not follow" in run["problem"]["message"]
+    assert run["note"].startswith("Quarantined: ") and box.cancels == [(run_id, "the app")], "nothing is left running for nothing"
     assert len(house.store.runs.events(run_id)) == before
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ({"events": 7}, "the box counted 7 events"),
+        ({"samples": 2}, "the box counted 2 repetitions"),
+        ({"events": None}, "counted None events"),
+    ],
+)
+def test_a_run_is_complete_only_if_the_agents_own_count_agrees(house, box, start, told, why):
+    run_id = start()
+    follow.follow_once(house, run_id)
+    lines = EventLines(run_id)
+    lines.begin()
+    lines.stage("baseline", "baseline", 0, 1, 1, [10.0, 10.1, 10.2])
+    lines.end(**told)
+    box.append_events(run_id, lines.take())
+    box.finish(run_id)
+    follow.follow_once(house, run_id)
+    run = runs.get_run(house, run_id)
+    assert run["state"] == "failed" and why in run["note"] and run["problem"]["title"] == "Not complete"
+    assert len(house.store.cells.samples(run_id)) == 4, "what came is kept"
 
 
 def test_agent_gone_without_a_word_is_lost_and_keeps_its_samples(house, box, start, monkeypatch):

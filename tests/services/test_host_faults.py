@@ -16,8 +16,10 @@ from core.config import ROOT, Settings
 from core.domain.run import DONE, new_run_id
 from core.errors import StoreError
 from core.services import runs
+from core.services.doctor import doctor
 from core.services.follow import follow_once
 from core.services.follower import Follower
+from core.services.start_up import unsaved
 from tests.fakes.event_lines import EventLines
 from tests.services.conftest import REQUEST
 from tests.store.test_faults import fill
@@ -103,3 +105,55 @@ def test_b03_reap_from_outside_ends_what_a_dead_agent_left_on_this_machine(tmp_p
         left.kill()
     answer = json.loads(done.stdout)
     assert done.returncode == 0 and answer["reaped"] == [{"run_id": run_id, "ended": [left.pid], "left": []}] and answer["left"] == []
+
+
+def started_on_a_full_disk(place, prepare=lambda database: None):
+    """The app's second start, on a disk that filled up after the first; `prepare` changes what the first one left."""
+    settings = Settings(db=place / "t.duckdb", local_dir=place / "local")
+    first = build(settings)
+    prepare(first.database)
+    first.database.close()
+    first.jobs.close()
+    fill(place / "ballast")
+    return build(settings)
+
+
+def test_a07_the_app_starts_on_a_full_disk(small_disk):
+    services = started_on_a_full_disk(small_disk)
+    assert services.house.unsaved == {} and services.house.store.published.cells(), "nothing is new, so nothing has to be written"
+    assert services.house.upkeep.holder()["pid"] == os.getpid()
+    services.database.close()
+    services.jobs.close()
+
+
+def test_a07_what_the_start_cannot_save_is_told_and_saved_when_there_is_room(small_disk):
+    def without_figures(database):
+        with database.tx(recorded=False) as writing:
+            writing.execute("DELETE FROM published_cells")
+
+    services = started_on_a_full_disk(small_disk, without_figures)
+    house, name = services.house, "The published reference figures"
+    assert list(house.unsaved) == [name] and house.store.boxes.all()
+    (told,) = unsaved(house)
+    assert told.title == "Not saved" and told.message.startswith(f"{name} could not be saved when the app started. The disk is full")
+    assert told.message in [finding["what"] for finding in doctor(house, ask_boxes=False, compare=False)["findings"]]
+    services.housekeeper.finish_the_start()
+    assert list(house.unsaved) == [name]
+    (small_disk / "ballast").unlink()
+    services.housekeeper.finish_the_start()
+    assert house.unsaved == {} and house.store.published.cells()
+    services.database.close()
+    services.jobs.close()
+
+
+def test_a07_a_first_start_on_a_full_disk_leaves_nothing_that_stops_the_next(small_disk):
+    settings = Settings(db=small_disk / "t.duckdb", local_dir=small_disk / "local")
+    fill(small_disk / "ballast")
+    with pytest.raises(StoreError, match="disk is full"):
+        build(settings)
+    assert not settings.database.exists()
+    (small_disk / "ballast").unlink()
+    services = build(settings)
+    assert services.house.unsaved == {}
+    services.database.close()
+    services.jobs.close()

@@ -13,7 +13,7 @@ from core.config import Settings
 from core.domain.roles import THE_APP
 from core.errors import InvalidInput
 from core.services.decisions import decide, withdraw
-from core.services.doctor import doctor
+from core.services.doctor import doctor, mend
 from core.services.follow import follow_once
 from core.services.ledger_check import verify_ledger
 from core.services.worksheets import propose
@@ -128,7 +128,7 @@ def test_without_journal_a_witness_is_needed(copy):
 
 def test_a_changed_journal_and_changed_or_missing_snapshots_are_found(copy):
     lines = journal(copy).read_text().splitlines()
-    journal(copy).write_text("\n".join([lines[0].replace("Ada", "Eve"), *lines[1:]]))
+    journal(copy).write_text("\n".join([lines[0].replace('"reason":"', '"reason":"not '), *lines[1:]]))
     assert checked(copy)["first_bad"] == 1
     journal(copy).write_text("\n".join(lines))
     kept = sorted((copy / "w.duckdb.d" / "snapshots").iterdir())
@@ -171,3 +171,33 @@ def test_the_doctor_names_a_broken_chain(copy):
     assert findings() == []
     tamper(copy, "UPDATE decisions SET owner = 'Eve' WHERE number = 2")
     assert findings() == ["entry 2 was changed after it was recorded."]
+
+
+def test_what_a_crash_left_signed_is_taken_in_by_the_run_of_doctor_that_is_named(copy):
+    tamper(copy, "DELETE FROM decisions WHERE number IN (3, 4)")
+    services = build(Settings(db=copy / "w.duckdb", local_dir=copy / "local"))
+    try:
+        house = services.house.acting(THE_APP)
+        found = doctor(house, ask_boxes=False, compare=False)["findings"]
+        (told,) = [one for one in found if one["about"] == "decisions"]
+        assert told["what"].startswith("entry 3 stands in decisions.jsonl") and "doctor --mend" in told["todo"]
+        assert [one["what"][:7] for one in mend(house) if not one["run_id"]] == ["entry 3", "entry 4"]
+        assert verify_ledger(house)["ok"] and verify_ledger(house)["entries"] == 4
+        assert [one for one in mend(house) if not one["run_id"]] == []
+    finally:
+        services.database.close()
+        services.jobs.close()
+
+
+def test_a_journal_that_does_not_follow_is_never_taken_in(copy):
+    lines = journal(copy).read_text().splitlines()
+    journal(copy).write_text("\n".join([*lines[:3], lines[3].replace('"Cy"', '"Eve"')]))
+    tamper(copy, "DELETE FROM decisions WHERE number = 4")
+    services = build(Settings(db=copy / "w.duckdb", local_dir=copy / "local"))
+    try:
+        house = services.house.acting(THE_APP)
+        (told,) = [one for one in doctor(house, ask_boxes=False, compare=False)["findings"] if one["about"] == "decisions"]
+        assert "--witness" in told["todo"] and [one for one in mend(house) if not one["run_id"]] == []
+    finally:
+        services.database.close()
+        services.jobs.close()

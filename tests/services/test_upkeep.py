@@ -24,6 +24,7 @@ from core.services.housekeeping import Housekeeper
 from core.services.matrix import matrix_rows
 from core.services.reap import reap
 from core.services.retention import keep_to_retention
+from tests.fakes.event_lines import EventLines
 from tests.services.lived_in import a_finished_run, live_in
 
 
@@ -64,6 +65,7 @@ def test_everything_in_a_lived_in_house_can_be_made_anew(house, lived, settings)
     assert all(one["before"] == one["anew"] for one in tables.values())
     assert set(answer["not_in_the_record"]) == {
         "cell_gates",
+        "ingest_leases",
         "published_cells",
         "published_remarks",
         "public_results",
@@ -109,9 +111,8 @@ def raw_of(house, run_id: str) -> tuple[str, str]:
     return row["stored_as"], row["sha256"]
 
 
-def test_a15_a_run_that_went_on_after_the_backup_is_fetched_from_its_box(house, box, settings, tmp_path, start):
-    from tests.fakes.event_lines import EventLines
-
+def half_followed(house, box, start) -> tuple[str, bytes, int]:
+    """A run of which one half is here: (run id, all its bytes, where the half ends)."""
     run_id = start()
     follow_once(house, run_id)
     lines = EventLines(run_id)
@@ -120,6 +121,11 @@ def test_a15_a_run_that_went_on_after_the_backup_is_fetched_from_its_box(house, 
     cut = whole.index(b"\n", len(whole) // 2) + 1
     box.append_events(run_id, whole[:cut])
     follow_once(house, run_id)
+    return run_id, whole, cut
+
+
+def test_a15_a_run_that_went_on_after_the_backup_is_fetched_from_its_box(house, box, settings, tmp_path, start):
+    run_id, whole, cut = half_followed(house, box, start)
     made = backups.back_up(house, to=tmp_path / "vault")
     box.append_events(run_id, whole[cut:])
     follow_once(house, run_id)
@@ -252,16 +258,7 @@ def test_a09_a_box_that_has_another_file_by_now_mends_nothing(house, lived, sett
 
 
 def test_a14_a_box_with_a_shorter_or_another_file_merges_nothing(house, box, start):
-    from tests.fakes.event_lines import EventLines
-
-    run_id = start()
-    follow_once(house, run_id)
-    lines = EventLines(run_id)
-    lines.whole_sweep(off=[10.0, 10.1, 10.2], steps={1: [12.0, 12.1, 12.2], 2: [13.0, 13.1, 13.2]})
-    whole = lines.take()
-    cut = whole.index(b"\n", len(whole) // 2) + 1
-    box.append_events(run_id, whole[:cut])
-    follow_once(house, run_id)
+    run_id, whole, cut = half_followed(house, box, start)
     before = house.store.runs.events(run_id)
     box.replace_events(run_id, whole[: cut // 3])
     follow_once(house, run_id)

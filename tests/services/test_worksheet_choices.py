@@ -7,8 +7,9 @@ import pytest
 from core.errors import InvalidInput, NotFound
 from core.services.comparison import change_plan, choose_arm, measured_arms, type_traffic
 from core.services.runs import start_run
-from core.services.worksheets import get_worksheet, propose, show_worksheet, sweep_values
-from tests.fakes.measured_run import write_run
+from core.services.worksheet_edits import worksheet_history
+from core.services.worksheets import get_worksheet, propose, show_worksheet, sweep_values, type_suite, type_text
+from tests.fakes.measured_run import PLACEMENT, write_run
 from tests.services.conftest import REQUEST
 
 WINS, LOSES = {1: [50, 51, 52], 0: [40, 41, 42]}, {1: [30, 31, 32], 0: [40, 41, 42]}
@@ -109,6 +110,34 @@ def test_a_mix_that_pays_keeps_what_its_own_row_rejects(house, sheet):
     type_traffic(house, sheet, {"chat-short": 10, "code": 90}, by="Ada")
     found = show_worksheet(house, sheet)["suggestion"]
     assert (found["action"], found["n_max"]) == ("keep", 1)
+
+
+def test_a_run_with_another_placement_is_not_part_of_the_mix(house, sheet):
+    write_run(house, worksheet_id=sheet, production=WINS, **ASKED)
+    elsewhere = {"placement": {**PLACEMENT, "n_cpu_moe": 24}}
+    write_run(house, production=LOSES, recipe=elsewhere, **{**ASKED, "workload_id": "code"})
+    type_traffic(house, sheet, {"chat-short": 30, "code": 70}, by="Ada")
+    assert show_worksheet(house, sheet)["traffic"]["missing"] == ["code"]
+    few_mib = {"placement": {**PLACEMENT, "host_mib": 9003.0, "label": "14 layers' experts, 9003 MiB on the host"}}
+    other = write_run(house, production=LOSES, recipe=few_mib, **{**ASKED, "workload_id": "code"})
+    found = show_worksheet(house, sheet)["traffic"]
+    assert found["missing"] == [] and [row["run_id"] for row in found["rows"]][1] == other, "MiB differ from load to load"
+
+
+def test_a_clone_takes_over_notes_and_shares_but_no_figures(house, sheet):
+    type_text(house, sheet, "n_max", "note", "3 was tried in May", by="Ada")
+    type_text(house, sheet, "fit", "candidate", "12 GiB free", by="Ada")
+    type_suite(house, sheet, "baseline", {"suite": "tools", "scores": [50.0]}, by="Ada")
+    type_traffic(house, sheet, {"chat-short": 30, "code": 70}, by="Ada")
+    clone = propose(house, {**REQUEST, "cloned_from": sheet}, who="Bo")
+    assert {(entry["field"], entry["side"]) for entry in house.store.worksheets.entries(clone)} == {
+        ("n_max", "note"),
+        ("traffic", "candidate"),
+    }
+    note = next(line for line in worksheet_history(house, clone) if line["place"] == "note on n_max")
+    assert (note["new"], note["who"], note["origin"]) == ("3 was tried in May", "Bo", f"taken over from worksheet {sheet}, there by Ada")
+    with pytest.raises(NotFound):
+        propose(house, {**REQUEST, "cloned_from": "w-none"}, who="Bo")
 
 
 @pytest.mark.parametrize("percent", [{}, {"code": 60}, {"code": 60, "chat-short": 60}, {"code": -10, "chat-short": 110}])

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,6 +40,25 @@ def child(path: Path) -> subprocess.Popen[bytes]:
     started = subprocess.Popen([sys.executable, "-c", word], cwd=ROOT, stdout=subprocess.PIPE)
     assert started.stdout is not None and started.stdout.readline() == b"up\n"
     return started
+
+
+def _begin_and_kill(folder: str, moments: list[float]) -> None:
+    """The child: begins one database after the other, each in a process of its own that is killed after so many seconds."""
+    for number, moment in enumerate(moments):
+        pid = os.fork()
+        if pid == 0:
+            open_store(Path(folder) / str(number) / "s.duckdb")
+            time.sleep(60)
+        time.sleep(moment)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def begun_and_killed(folder: Path, moments: list[float]) -> list[Path]:
+    """Paths of databases whose first opening was killed after each of the given seconds."""
+    word = f"from tests.store.stopped import _begin_and_kill as b; b({str(folder)!r}, {moments!r})"
+    subprocess.run([sys.executable, "-c", word], cwd=ROOT, check=True, timeout=60)
+    return [folder / str(number) / "s.duckdb" for number in range(len(moments))]
 
 
 def kill(started: subprocess.Popen[bytes]) -> int:

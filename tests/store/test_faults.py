@@ -16,11 +16,12 @@ import pytest
 
 from core.errors import StoreError, StoreInUse
 from core.store import migrations
+from core.store.database import Database
 from core.store.digests import digests
 from core.store.open import open_store
 from core.store.record import HouseRecord
 from core.store.soundness import mended
-from tests.store.stopped import ROOT, child, copied, kill, stopped_store, worksheet
+from tests.store.stopped import ROOT, begun_and_killed, child, copied, kill, stopped_store, worksheet
 
 
 def folder_of(path: Path) -> Path:
@@ -213,6 +214,60 @@ def test_a10_an_interrupted_upgrade_is_old_or_new_and_a_backup_was_made_first(st
             with duckdb.connect(str(backups[0]), read_only=True) as connection:
                 assert connection.execute("SELECT count(*) FROM worksheets").fetchone() == (len(ids),)
     assert seen["new"] >= 1 and sum(seen.values()) == 3
+
+
+def test_a10_a_database_from_before_the_record_is_copied_then_recorded_whole(tmp_path):
+    path = tmp_path / "old.duckdb"
+    old = Database(path)
+    migrations.apply_pending(old, upto=2)
+    with old.tx() as cursor:
+        cursor.execute("INSERT INTO worksheets VALUES ('w-1', 't', '{\"share\": 0.1}', 'Ada', TIMESTAMPTZ '2026-11-29 00:00:00+00')")
+        cursor.execute("INSERT INTO recipes VALUES ('r', '{}')")
+    old.close()
+    before, ids, said = contents(path)
+    assert ids == ["w-1"] and before["recipes"]["rows"] == 1 and said == []
+    (backup,) = (folder_of(path) / "backups").glob("before-schema-0003-*.duckdb")
+    with duckdb.connect(str(backup), read_only=True) as connection:
+        assert connection.execute("SELECT max(number) FROM schema_migrations").fetchone() == (2,)
+    path.unlink()
+    assert contents(path)[:2] == (before, ids)
+
+
+def test_a10_a_stop_while_the_record_is_begun_loses_no_row(tmp_path, monkeypatch):
+    """Half a record is none: the rows of before stay the truth until the whole record has its name."""
+    path = tmp_path / "old.duckdb"
+    old = Database(path)
+    migrations.apply_pending(old, upto=2)
+    with old.tx() as cursor:
+        cursor.execute("INSERT INTO worksheets VALUES ('w-1', 't', '{\"share\": 0.1}', 'Ada', TIMESTAMPTZ '2026-11-29 00:00:00+00')")
+    old.close()
+    for lines in (0, 1):
+        with monkeypatch.context() as stopping:
+            stopping.setattr(HouseRecord, "append", stops_after(lines))
+            with pytest.raises(InterruptedError):
+                open_store(path)
+    assert contents(path)[1:] == (["w-1"], [])
+
+
+def stops_after(lines: int):
+    """An `append` that writes so many lines and is stopped in the next."""
+    write, left = HouseRecord.append, [lines]
+
+    def append(record, do, notes):
+        if left[0] == 0:
+            raise InterruptedError
+        left[0] -= 1
+        return write(record, do, notes)
+
+    return append
+
+
+def test_a01_a_database_that_is_killed_while_it_begins_opens_again(tmp_path):
+    begun = begun_and_killed(tmp_path, [0.02 * step for step in range(1, 11)])
+    files = [path for path in begun if path.exists()]
+    for path in begun:
+        assert contents(path)[1] == []
+    assert len(files) < len(begun), "at least one was killed before its file had its name"
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from core.errors import StoreError
-from core.ports.store import Batch
+from core.ports.batch import Batch
 from core.store.archive import FolderArchive
 from core.store.database import Database
 from core.store.migrations import apply_pending, available

@@ -1,14 +1,28 @@
 """The command line as a machine calls it: forms, exit codes, one JSON object."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
+from core.__main__ import main
+
 
 def core(*args, **env):
+    """A verb in this process: (exit code, the JSON object or the text)."""
+    out = io.StringIO()
+    with mock.patch.dict(os.environ, env), contextlib.redirect_stdout(out):
+        code = main(list(args))
+    return code, json.loads(out.getvalue()) if "--json" in args else out.getvalue()
+
+
+def as_process(*args, **env):
+    """The same in a process of its own, as a machine calls it."""
     done = subprocess.run([sys.executable, "-m", "core", *args], capture_output=True, text=True, env={**os.environ, **env}, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, json.loads(done.stdout) if "--json" in args else done.stdout
@@ -43,6 +57,11 @@ def test_price_has_the_fixed_keys():
         "verify+draft",
     ]
     assert "15% slower" in ledger["sentence"] and ledger["marginal"]["from_n"] == 0
+
+
+@pytest.mark.parametrize("args", [("price", "--baseline-tok-s", "22", "--spec-tok-s", "18", "--n-max", "3", "--json"), ("price", "--json")])
+def test_a_process_of_its_own_says_the_same(args):
+    assert as_process(*args) == core(*args)
 
 
 def test_price_without_acceptance_leaves_the_undecidable_null():
@@ -104,7 +123,7 @@ def test_a_database_held_by_another_process_is_exit_3_and_names_it(tmp_path):
     code = f"import duckdb, sys; c = duckdb.connect({str(tmp_path / 'x.duckdb')!r}); print('ready', flush=True); sys.stdin.read()"
     holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     holder.stdout.readline()
-    found = core("matrix", "--db", str(tmp_path / "x.duckdb"), "--json")
+    found = as_process("matrix", "--db", str(tmp_path / "x.duckdb"), "--json")
     holder.communicate(b"")
     assert found[0] == 3 and str(holder.pid) in found[1]["error"]["message"]
 

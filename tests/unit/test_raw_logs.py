@@ -34,5 +34,5 @@ def test_odd_bytes_and_endless_lines_are_shown_not_refused():
 
 
 def test_formulas_are_put_out_of_action():
-    assert [neutral(text) for text in ("=1", " =1", "\n=1", "-", "a=1", -1.5, None)] == ["'=1", "' =1", "'\n=1", "'-", "a=1", -1.5, None]
+    assert [neutral(text) for text in ("=1", " =1", "\n=1", "-", "a=1", -1.5, None)] == ["'=1", "' =1", "'\n'=1", "'-", "a=1", -1.5, None]
     assert csv_bytes(["a", "b"], [["=x", 1.5]]) == b"a,b\r\n'=x,1.5\r\n"

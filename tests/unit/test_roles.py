@@ -12,7 +12,7 @@ from core.domain.start import StartFacts, start_problems
 MAY = {
     "none": set(),
     "viewer": {"see", "export"},
-    "runner": {"work.propose", "work.type", "work.comment", "run.start", "run.stop", "run.exclude", "box.check", "import.add"},
+    "runner": {"work.propose", "work.type", "work.comment", "run.start", "run.stop", "run.order", "run.exclude", "box.check", "import.add"},
     "decider": {"decision.take"},
     "admin": {
         "box.add", "box.edit", "box.pin", "box.remove", "person.see", "person.set", "token.see", "token.make", "token.revoke",

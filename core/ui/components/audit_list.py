@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.domain.spreadsheet import neutral
+from core.ui.components.defused import defused
 
 
 def audit_list(lines: list[dict[str, Any]]) -> None:
@@ -19,7 +19,7 @@ def audit_list(lines: list[dict[str, Any]]) -> None:
     if not rows:
         st.info("Nothing was refused.")
         return
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="audit-table")
+    st.dataframe(defused(pd.DataFrame(rows)), hide_index=True, width="stretch", key="audit-table")
 
 
 def _row(line: dict[str, Any]) -> dict[str, Any]:
@@ -34,4 +34,4 @@ def _row(line: dict[str, Any]) -> dict[str, Any]:
         "outcome": line["outcome"],
         "detail": json.dumps(line["detail"], ensure_ascii=False) if line["detail"] else "",
     }
-    return {"no.": line["number"], **{name: neutral(text) for name, text in texts.items()}}
+    return {"no.": line["number"], **texts}

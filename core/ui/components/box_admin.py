@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.domain.box import LOCKED, Box
 from core.domain.roles import allowed
-from core.services.box_admin import edit_box, form_of, pin_key, read_shown_key, remove_box
+from core.services.box_admin import BOX, JUMP, edit_box, form_of, pin_key, read_shown_key, remove_box
 from core.services.house import House
 from core.ui.components.errand import errand
 from core.ui.components.field_problems import show_problems, told
@@ -21,6 +21,7 @@ LABELS = {
     "engine": "Engine path on the box",
     "models": "Models on the box",
     "python": "Python on the box",
+    "jump": "Jump host, if the box is behind one",
     "fingerprint": "The fingerprint",
     "box": "The box",
 }
@@ -33,7 +34,10 @@ def box_admin(house: House, box: Box) -> None:
     with st.expander("Change this box", key=f"change-{box.box_id}"):
         _edit(house, box)
         st.divider()
-        _pin(house, box)
+        if box.jump:
+            _pin(house, box, JUMP, box.jump_fingerprint)
+        if not box.jump or box.jump_fingerprint:
+            _pin(house, box, BOX, box.fingerprint)
         st.divider()
         _remove(house, box)
 
@@ -62,13 +66,14 @@ def _edit(house: House, box: Box) -> None:
         st.rerun()
 
 
-def _pin(house: House, box: Box) -> None:
-    """Two steps: read what the box shows now, then a person says that it is the right one."""
-    job, own = f"new-key-{box.box_id}", box.box_id
-    st.text(f"Pinned host key: {box.fingerprint}")
+def _pin(house: House, box: Box, of: str, pinned: str) -> None:
+    """Two steps: read what the box, or its jump host, shows now, then a person says that it is the right one."""
+    own = box.box_id if of == BOX else f"{box.box_id}-jump"
+    job, whom = f"new-key-{own}", "the box" if of == BOX else f"the jump host {box.jump}"
+    st.text(f"Host key of {whom}: {f'pinned {pinned}' if pinned else 'none is pinned yet, so nothing is sent there'}")
     if st.button("Read the key it shows now", key=f"read-key-{own}"):
         services().jobs.forget(job)
-        services().jobs.start(job, lambda: read_shown_key(house, own))
+        services().jobs.start(job, lambda: read_shown_key(house, box.box_id, of=of))
     state = errand(job, "Asking the host for its key …")
     if state == "failed":
         problem = services().jobs.problem(job)
@@ -78,16 +83,17 @@ def _pin(house: House, box: Box) -> None:
     if state != "done":
         return
     key_line, fingerprint = services().jobs.result(job)
-    if fingerprint == box.fingerprint:
-        st.success("The box shows the pinned key.")
+    if fingerprint == pinned:
+        st.success(f"{whom[0].upper()}{whom[1:]} shows the pinned key.")
         return
-    st.warning("The box shows another key. If nobody changed it, somebody may stand between: do not pin it.", icon=":material/warning:")
-    st.text(f"pinned: {box.fingerprint}\nshown:  {fingerprint}")
-    is_same = st.checkbox("The shown fingerprint is the one the box's admin gave me", key=f"new-key-same-{own}")
+    if pinned:
+        st.warning("It shows another key. If nobody changed it, somebody may stand between: do not pin it.", icon=":material/warning:")
+    st.text(f"pinned: {pinned or 'none'}\nshown:  {fingerprint}")
+    is_same = st.checkbox(f"The shown fingerprint is the one the admin of {whom} gave me", key=f"new-key-same-{own}")
     done = False
     if st.button("Pin this key", key=f"pin-{own}", disabled=not is_same):
         with told(LABELS):
-            pin_key(house, own, key_line=key_line, fingerprint=fingerprint, seen=box.fingerprint)
+            pin_key(house, box.box_id, key_line=key_line, fingerprint=fingerprint, seen=pinned, of=of)
             done = True
     if done:
         services().jobs.forget(job)

@@ -14,6 +14,7 @@ from core.ui.components.box_admin import box_admin
 from core.ui.components.errand import errand
 from core.ui.components.figures import ago, literal, size
 from core.ui.components.links import run_link
+from core.ui.components.queue_list import queue_list
 from core.ui.components.suite_panel import suite_panel
 from core.ui.context import services
 from core.ui.problem import show_stored
@@ -34,15 +35,14 @@ def box_card(house: House, row: dict[str, Any]) -> None:
             st.subheader(literal(box.name), anchor=False)
             st.caption(_stands(row))
             if box.kind == "ssh":
-                st.text(f"{box.user}@{box.host}:{box.port} · host key {box.fingerprint}")
+                st.text(f"{box.where} · host key {box.fingerprint}")
         is_out = services().jobs.state(job) == "running"
         if button.button("Check", key=f"check-{box.box_id}", disabled=is_out, width="stretch"):
             start_check(house, box.box_id)
             st.rerun()
         if row["run"]:
             run_link(row["run"]["run_id"], f"held by run {short(row['run']['run_id'])}: {row['run']['state']}")
-        for place, run in enumerate(row["queue"], 1):
-            run_link(run["run_id"], f"waits as number {place}: run {short(run['run_id'])} by {run['requested_by']}")
+        queue_list(house, row["queue"])
         if errand(job, "Asking the box what it has …") == "failed":
             services().jobs.problem(job)  # what a person can act on is stored as a check; anything else is a defect and is raised here
         _check(house, box, check)

@@ -1,4 +1,4 @@
-"""Adding a box in two steps: read its host key, then a person confirms the fingerprint. Only then is anything stored."""
+"""Adding a box: read its host key (before it the jump host's), a person confirms the fingerprint. Only then anything is stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.domain.box import BoxForm
-from core.services.boxes import add_box, read_host_key
+from core.services.boxes import NO_PIN, add_box, read_host_key, read_jump_key
 from core.services.house import House
 from core.ui.components.box_card import start_check
 from core.ui.components.errand import errand
@@ -26,25 +26,49 @@ LABELS = {
     "engine": "Engine path on the box",
     "models": "Models on the box",
     "python": "Python on the box",
+    "jump": "Jump host, if the box is behind one",
     "mode": "Mode",
     "by": "Your name (in the menu)",
 }
 
 
 def box_form(house: House) -> None:
-    """Both steps. The errand of this tab has a key of its own."""
+    """All steps. The errands of this tab have keys of their own."""
     job = st.session_state.setdefault(PENDING_BOX, f"host-key-{secrets.token_hex(8)}")
+    before = f"jump-key-{job}"
     values = _fields()
     if values is not None:
         services().jobs.forget(job)
-        services().jobs.start(job, lambda: read_host_key(house, values))
-    state = errand(job, "Asking the host for its key …")
-    if state == "failed":
-        problem = services().jobs.problem(job)
-        if problem:
-            show_problems(problem, LABELS)
-    elif state == "done":
-        _confirm(house, job)
+        services().jobs.forget(before)
+        if values["jump"].strip():
+            services().jobs.start(before, lambda: read_jump_key(house, values))
+        else:
+            services().jobs.start(job, lambda: read_host_key(house, values))
+    if _came(before, "Asking the jump host for its key …"):
+        _confirm_jump(house, before, job)
+    if _came(job, "Asking the host for its key …"):
+        _confirm(house, job, before)
+
+
+def _came(job: str, sentence: str) -> bool:
+    """Whether the errand is back with an answer; a problem is shown."""
+    state = errand(job, sentence)
+    problem = services().jobs.problem(job) if state == "failed" else None
+    if problem:
+        show_problems(problem, LABELS)
+    return state == "done"
+
+
+def _confirm_jump(house: House, before: str, job: str) -> None:
+    """The jump host is entered only after its own key was compared; the box is asked through it then."""
+    form, pin = services().jobs.result(before)
+    with st.container(border=True, key="confirm-jump"):
+        st.text(f"The jump host {form.jump} shows this {pin.key_line.split(maxsplit=1)[0]} host key:")
+        st.code(pin.fingerprint, language=None)
+        is_same = st.checkbox("The fingerprint is the one the jump host's admin gave me", key="jump-is-same")
+        if st.button("Go on to the box", key="through-jump", disabled=not is_same):
+            services().jobs.forget(job)
+            services().jobs.start(job, lambda: read_host_key(house, form.model_dump(), jump=pin))
 
 
 def _fields() -> dict[str, Any] | None:
@@ -52,16 +76,25 @@ def _fields() -> dict[str, Any] | None:
     with st.form("box-form"):
         left, right = st.columns(2)
         with left:
-            name = st.text_input(LABELS["name"], key="box-name", placeholder="gpu-1")
-            host = st.text_input(LABELS["host"], key="box-host", placeholder="gpu-1.lab or 10.0.0.7")
-            port = st.number_input(LABELS["port"], value=22, step=1, key="box-port")
-            user = st.text_input(LABELS["user"], key="box-user")
+            name = st.text_input(LABELS["name"], key="box-name", persist_state="session", placeholder="gpu-1")
+            host = st.text_input(LABELS["host"], key="box-host", persist_state="session", placeholder="gpu-1.lab or 10.0.0.7")
+            port = st.number_input(LABELS["port"], value=22, step=1, key="box-port", persist_state="session")
+            user = st.text_input(LABELS["user"], key="box-user", persist_state="session")
         with right:
-            key_path = st.text_input(LABELS["key_path"], key="box-key-path", placeholder="/home/me/.ssh/id_ed25519")
-            engine = st.text_input(LABELS["engine"], key="box-engine", placeholder="/opt/llama.cpp/llama-server")
-            models = st.text_input(LABELS["models"], key="box-models", placeholder="/models or /models/one.gguf")
-            python = st.text_input(LABELS["python"], value="python3", key="box-python")
-        is_locked = st.checkbox("Locked: the box's owner has installed the gate (docs/agent.md)", key="box-locked")
+            key_path = st.text_input(
+                LABELS["key_path"], key="box-key-path", persist_state="session", placeholder="/home/me/.ssh/id_ed25519"
+            )
+            engine = st.text_input(LABELS["engine"], key="box-engine", persist_state="session", placeholder="/opt/llama.cpp/llama-server")
+            models = st.text_input(LABELS["models"], key="box-models", persist_state="session", placeholder="/models or /models/one.gguf")
+            python = st.text_input(LABELS["python"], value="python3", key="box-python", persist_state="session")
+        jump = st.text_input(
+            LABELS["jump"],
+            key="box-jump",
+            persist_state="session",
+            placeholder="user@gateway.lab:22",
+            help="It is entered with the same key file; its own host key is compared and pinned, as the box's.",
+        )
+        is_locked = st.checkbox("Locked: the box's owner has installed the gate (docs/agent.md)", key="box-locked", persist_state="session")
         st.caption("Of a locked box, Engine is an id of the owner's list; models and Python are the owner's and stay empty here.")
         if not st.form_submit_button("Read host key", key="read-host-key"):
             return None
@@ -75,20 +108,23 @@ def _fields() -> dict[str, Any] | None:
         "engine": engine,
         "models": models,
         "python": python,
+        "jump": jump,
     }
 
 
-def _confirm(house: House, job: str) -> None:
+def _confirm(house: House, job: str, before: str) -> None:
     form, key_line, fingerprint = services().jobs.result(job)
+    jump = services().jobs.result(before)[1] if form.jump else NO_PIN
     with st.container(border=True, key="confirm-box"):
         _shown_key(form, key_line, fingerprint)
         is_same = st.checkbox("The fingerprint is the one the box's admin gave me", key="fingerprint-is-same")
         added = None
         if st.button("Add box", type="primary", key="add-box", disabled=not is_same):
             with told(LABELS):
-                added = add_box(house, form, key_line=key_line, fingerprint=fingerprint, who=person())
+                added = add_box(house, form, key_line=key_line, fingerprint=fingerprint, who=person(), jump=jump)
     if added:
         services().jobs.forget(job)
+        services().jobs.forget(before)
         start_check(house, added.box_id)
         st.toast("The box is added and is being checked.", icon=":material/dns:")
         st.rerun()

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.services.house import House
 from core.services.repetitions import repetitions_of
+from core.ui.components.defused import defused
 from core.ui.components.figures import NOT_APPLICABLE, NOT_RECORDED, ms, plain, rate, share
 
 View = dict[str, Any]
@@ -43,7 +44,7 @@ def repetitions(house: House, view: View) -> None:
     if not rows:
         st.text(f"{NOT_RECORDED} No repetition came.")
         return
-    st.dataframe(pd.DataFrame([_line(row) for row in rows]), hide_index=True, width="stretch")
+    st.dataframe(defused(pd.DataFrame([_line(row) for row in rows])), hide_index=True, width="stretch")
     st.caption(
         "Gaps: time between two streamed events as they reached the bench; an event can hold several tokens, and a speculative step sends"
         " several at once. Last token: from the request on, prompt and waiting included; it is no decode rate. Reject cost: an upper bound."

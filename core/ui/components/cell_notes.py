@@ -10,6 +10,7 @@ from core.services.cold import cold_figures
 from core.services.forecast import residuals
 from core.services.house import House
 from core.services.recipes import recipe_file
+from core.ui.components.download import download
 from core.ui.components.figures import NOT_RECORDED
 from core.ui.problem import shown
 
@@ -37,4 +38,4 @@ def recipe_button(house: House, run_id: str, arm: tuple[int, int] | None, label:
     if found:
         name, text = found
         key = f"recipe-{run_id}-{'-'.join(map(str, arm or ('winner',)))}"
-        st.download_button(label, text, file_name=name, mime="application/toml", key=key, on_click="ignore")
+        download(house, label, lambda: text, what=("recipe", name), name=name, mime="application/toml", key=key)

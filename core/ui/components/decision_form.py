@@ -18,7 +18,8 @@ from core.ui.components.name_field import follow_person
 from core.ui.components.old_production import old_production
 
 LABELS = {
-    "owner": "Owner", "reason": "Reason", "against_why": "Why against the suggestion", "verdict": "Verdict", "second": "Second person",
+    "owner": "Owner", "on_behalf_of": "On behalf of",
+    "reason": "Reason", "against_why": "Why against the suggestion", "verdict": "Verdict", "second": "Second person",
     "action": "Action", "stale_when": "Goes stale when one of these differs in a newer run", "age_days": "Age limit, days",
     "old": "Old production recipe", "number": "Entry",
 }  # fmt: skip
@@ -54,7 +55,7 @@ def _forget_other(worksheet_id: str) -> None:
 
 
 def _form(house: House, view: dict[str, Any]) -> None:
-    verdict = st.radio("Verdict", (REJECT, KEEP), index=None, horizontal=True, key="decision-verdict")
+    verdict = st.radio("Verdict", (REJECT, KEEP), index=None, horizontal=True, key="decision-verdict", persist_state="session")
     values = {"worksheet_id": view["worksheet"]["worksheet_id"], "verdict": verdict, **_words(house, view, verdict)}
     still = open_gates(view["gates"])
     is_closed = verdict == KEEP and bool(still)
@@ -70,21 +71,29 @@ def _form(house: House, view: dict[str, Any]) -> None:
 
 def _words(house: House, view: dict[str, Any], verdict: str | None) -> dict[str, Any]:
     """Everything a person types or chooses beside the verdict."""
-    found: dict[str, Any] = {"owner": st.text_input(LABELS["owner"], key=_OWNER)}
-    found["reason"] = st.text_area(LABELS["reason"], key="decision-reason", height=80)
+    found: dict[str, Any] = {"owner": st.text_input(LABELS["owner"], key=_OWNER, persist_state="session")}
+    found["reason"] = st.text_area(LABELS["reason"], key="decision-reason", height=80, persist_state="session")
     action = None
-    with st.expander("Action, and what makes it stale", key="decision-more", expanded=False):
-        chosen = st.selectbox(LABELS["action"], (_AS_SUGGESTED, *ACTIONS, NOT_PRICED), key="decision-action")
+    with st.expander("Action, what makes it stale, and for whom", key="decision-more", expanded=False):
+        chosen = st.selectbox(LABELS["action"], (_AS_SUGGESTED, *ACTIONS, NOT_PRICED), key="decision-action", persist_state="session")
         action = None if chosen == _AS_SUGGESTED else chosen
-        found["stale_when"] = st.multiselect(LABELS["stale_when"], STALE_WHEN, default=STALE_WHEN, key="decision-stale")
-        found["age_days"] = st.number_input(LABELS["age_days"], 1, 3650, AGE_DAYS, key="decision-age")
+        found["stale_when"] = st.multiselect(
+            LABELS["stale_when"], STALE_WHEN, default=STALE_WHEN, key="decision-stale", persist_state="session"
+        )
+        found["age_days"] = st.number_input(LABELS["age_days"], 1, 3650, AGE_DAYS, key="decision-age", persist_state="session")
+        found["on_behalf_of"] = st.text_input(
+            LABELS["on_behalf_of"], key="decision-for", placeholder="only where you sign for somebody else", max_chars=80,
+            persist_state="session",
+        )  # fmt: skip
     found["action"] = action
     found["old"] = old_production()
     if verdict and is_against(verdict, view["suggestion"], action):
         st.text(f"The computed suggestion is “{view['suggestion']['action']}”.")
-        found["against_why"] = st.text_area(LABELS["against_why"], key="decision-against", height=80)
+        found["against_why"] = st.text_area(LABELS["against_why"], key="decision-against", height=80, persist_state="session")
         found["second"] = st.text_input(
-            LABELS["second"] + (" (needed here)" if house.second_person else " (if somebody else looked)"), key="decision-second"
+            LABELS["second"] + (" (needed here)" if house.second_person else " (if somebody else looked)"),
+            key="decision-second",
+            persist_state="session",
         )
     return found
 
@@ -129,6 +138,14 @@ def _withdraw(house: House, number: int) -> None:
         st.rerun()
 
 
+def signed_by(entry: dict[str, Any]) -> str:
+    """“Ada (local identity) for Bo · 29 Nov, 20:00 · action: keep”."""
+    details = entry.get("details") or {}
+    identity = f" ({details['identity']})" if details.get("identity") else ""
+    behalf = f" for {details['on_behalf_of']}" if details.get("on_behalf_of") else ""
+    return f"{entry['owner']}{identity}{behalf} · {when(entry['noted_at'])} · action: {entry['action']}"
+
+
 def verdict_badge(verdict: str) -> None:
     """KEEP, REJECT or WITHDRAWN on its colour."""
     st.badge(verdict.upper(), color="blue" if verdict == KEEP else "orange" if verdict == REJECT else "gray")
@@ -137,7 +154,7 @@ def verdict_badge(verdict: str) -> None:
 def _final(entry: dict[str, Any]) -> None:
     with st.container(border=True, key="decision-final"):
         verdict_badge(entry["verdict"])
-        st.text(f"{entry['owner']} · {when(entry['noted_at'])} · action: {entry['action']}")
+        st.text(signed_by(entry))
         st.text(entry["reason"])
         st.caption("This is final: it can be superseded or withdrawn by a later entry, never edited.")
         decision_link(entry["number"], f"Entry {entry['number']} in the ledger")

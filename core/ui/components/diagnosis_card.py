@@ -10,6 +10,7 @@ import streamlit as st
 from core.domain.diagnosis import NOT_RECORDED, RULED_OUT, SEEN, Finding
 from core.domain.next_cell import Advice
 from core.domain.projection import Projected
+from core.ui.components.defused import defused
 from core.ui.components.figures import duration, literal, ms, plain, share, speedup
 from core.ui.components.links import page_link, receipt_link
 
@@ -81,7 +82,7 @@ def projection(projected: list[Projected], positions: list[float]) -> None:
     if len(positions) < 2:
         return
     st.markdown("**Shorter drafts, predicted**")
-    st.dataframe(pd.DataFrame([_projected(one) for one in projected]), hide_index=True, width="stretch", key="receipt-projection")
+    st.dataframe(defused(pd.DataFrame([_projected(one) for one in projected])), hide_index=True, width="stretch", key="receipt-projection")
     shown = ", ".join(share(part) for part in positions)
     st.caption(
         f"Predicted, not measured: a(k) = 1 + the shares of drafts that got at least that far ({shown}). A speed-up is predicted only"

@@ -9,6 +9,7 @@ import streamlit as st
 from core.domain.field_sheet import UNPRICED
 from core.services.field_sheet import field_questions, field_sheet_html
 from core.services.house import House
+from core.ui.components.download import download
 
 
 def field_sheet(house: House, view: dict[str, Any]) -> None:
@@ -23,11 +24,13 @@ def field_sheet(house: House, view: dict[str, Any]) -> None:
             if one["is_open"]:
                 st.text("○ not answered yet")
         st.caption(UNPRICED)
-        st.download_button(
+        own = view["worksheet"]["worksheet_id"]
+        download(
+            house,
             "Download to print",
-            field_sheet_html(house, view),
-            file_name=f"field-worksheet-{view['worksheet']['worksheet_id']}.html",
+            lambda: field_sheet_html(house, view),
+            what=("field sheet", own),
+            name=f"field-worksheet-{own}.html",
             mime="text/html",
             key="field-sheet-download",
-            on_click="ignore",
         )

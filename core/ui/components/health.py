@@ -7,23 +7,28 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.domain.run import short
 from core.errors import BenchError
 from core.services.backups import back_up
-from core.services.doctor import doctor
+from core.services.doctor import doctor, mend
 from core.services.house import House
+from core.ui.components.defused import defused
 from core.ui.components.errand import errand
 from core.ui.components.figures import size
 from core.ui.context import services
 from core.ui.problem import show
 
-_ABOUT = {"host": "This computer", "store": "Store", "ledgers": "Ledgers", "boxes": "Boxes"}
-_NETWORK, _BACKUP = "doctor", "backup"
+_ABOUT = {"host": "This computer", "store": "Store", "ledgers": "Ledgers", "decisions": "Decisions", "boxes": "Boxes"}
+_NETWORK, _BACKUP, _MEND = "doctor", "backup", "mend"
 
 
 def health(house: House) -> None:
     """Findings from what is here, at once; asking the boxes and the full comparison are an errand beside the page."""
     found = _answer_of_errand() or doctor(house, ask_boxes=False, compare=False)
     _findings(found)
+    if any("--mend" in one["todo"] for one in found["findings"]):
+        _start(_MEND, "Mend this now", lambda: mend(house))
+    _told(_MEND, "Mending what can be mended …", _mended())
     for about, title in _ABOUT.items():
         facts = [fact["what"] for fact in found["facts"] if fact["about"] == about]
         if facts:
@@ -46,14 +51,23 @@ def _findings(found: dict[str, Any]) -> None:
 
 
 def _answer_of_errand() -> dict[str, Any] | None:
+    """What the boxes said, until something was mended since."""
     jobs = services().jobs
     return jobs.result(_NETWORK) if jobs.state(_NETWORK) == "done" else None
+
+
+def _mended() -> str:
+    jobs = services().jobs
+    done = jobs.result(_MEND) if jobs.state(_MEND) == "done" else []
+    return "Mended: " + "; ".join(f"{short(one['run_id'])}: {one['what']}" if one["run_id"] else one["what"] for one in done)
 
 
 def _start(key: str, label: str, work: Any) -> None:
     jobs = services().jobs
     if st.button(label, key=f"health-{key}", disabled=jobs.state(key) == "running"):
         jobs.forget(key)
+        if key == _MEND:
+            jobs.forget(_NETWORK)
         jobs.start(key, work)
         st.rerun()
 
@@ -61,7 +75,7 @@ def _start(key: str, label: str, work: Any) -> None:
 def _told(key: str, waiting: str, done: str) -> None:
     state = errand(key, waiting)
     if state == "done":
-        st.caption(done)
+        st.text(done)
     elif state == "failed":
         problem = services().jobs.problem(key)
         if problem is not None:
@@ -85,4 +99,4 @@ def backup_list(house: House) -> None:
     if not rows:
         st.info("None yet. The running app makes one each night; `python -m core backup --to DIR` puts one on another disk.")
         return
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", key="backups")
+    st.dataframe(defused(pd.DataFrame(rows)), hide_index=True, width="stretch", key="backups")

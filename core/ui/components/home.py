@@ -6,20 +6,27 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.decision import KEEP
 from core.domain.run import QUEUED, short
 from core.services.boxes import list_boxes
 from core.services.house import House
-from core.services.ledger import Entry
+from core.services.ledger import Entry, summary_of
 from core.services.matrix import fitting, rows_of
 from core.services.matrix_heads import all_heads
 from core.services.waiting import waiting_for
 from core.ui.components.figures import STALE, ago, literal, when
 from core.ui.components.grid import best_words, row_title
-from core.ui.components.ledger_entry import stale_words
+from core.ui.components.ledger_entry import paid, stale_words
 from core.ui.components.links import decision_link, page_link, receipt_link, run_link, worksheet_link
+from core.ui.components.run_list import cut
 
 LOOK_EVERY_S = 5.0
 DECISIONS_SHOWN, ROWS_SHOWN, ITEMS_SHOWN = 5, 6, 12
+_STEPS = (
+    "Propose the change: box, engine, model, workload. A worksheet opens.",
+    "Run the sweep: off, n_max 1, 2, 3 as long as each pays. Close the page; it goes on.",
+    "Read the worksheet, which has filled itself: each figure opens its receipt. Then keep or reject.",
+)
 _ENDINGS = {"done": "finished", "cancelled": "stopped", "failed": "failed", "lost": "lost"}
 
 
@@ -53,7 +60,7 @@ def _check_words(entry: dict[str, Any]) -> str:
 
 def _run_line(item: dict[str, Any]) -> None:
     run = item["of"]
-    name = f"Run {short(run['run_id'])} “{run['title']}” on {run['box_id']}"
+    name = f"Run {short(run['run_id'])} “{run['title']}” on {item['box']}"
     with st.container(gap="xxsmall"):
         if item["is_active"]:
             gone = f", not reached since {when(run['unreachable_since'])}" if run["unreachable_since"] else ""
@@ -98,18 +105,42 @@ def stale_decisions(entries: list[Entry]) -> None:
 
 
 def last_decisions(entries: list[Entry]) -> None:
-    """The newest entries of the ledger, a stale one with its badge."""
+    """How the bets stand at a glance, then the newest entries: what each paid, who decided and why, a stale one with its badge."""
+    if entries:
+        st.caption(_standing(entries))
     for entry in entries[:DECISIONS_SHOWN]:
         with st.container(gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 decision_link(entry["number"], f"{entry['verdict'].upper()} · {entry['evidence'].get('title', entry['worksheet_id'])}")
                 if entry["stale"]:
                     st.badge(f"{STALE} STALE", color="yellow")
-            st.text(f"{entry['owner']}, {when(entry['noted_at'])}{': ' + entry['reason'] if entry['reason'] else ''}")
+            st.text(_paid(entry))
+            st.caption(literal(f"{entry['owner']}, {when(entry['noted_at'])}{': ' + cut(entry['reason'], 160) if entry['reason'] else ''}"))
     if entries:
         page_link("ledger", "The whole ledger")
     else:
         st.text("Nothing is decided yet. A worksheet with all its gates passed can be kept; any can be rejected.")
+
+
+def _standing(entries: list[Entry]) -> str:
+    """“3 in force: 1 kept, 2 rejected · 1 of them stale”."""
+    held = [entry for entry in entries if entry["standing"] == "in force"]
+    kept, stale = sum(entry["verdict"] == KEEP for entry in held), sum(bool(entry["stale"]) for entry in held)
+    return f"{len(held)} in force: {kept} kept, {len(held) - kept} rejected" + (f" · {stale} stale" if stale else "")
+
+
+def _paid(entry: Entry) -> str:
+    """“n_max 1 at c=4: 1.24× ▲”; a bet that nobody priced says so."""
+    summary = summary_of(entry)
+    return f"n_max {summary['n_max']} · {paid(summary)}" if summary["n_max"] else "not priced: nothing was measured"
+
+
+def first_steps() -> None:
+    """What this is for and how it goes, for somebody who opens an empty house."""
+    with st.container(border=True, key="first-steps"):
+        st.text("Somebody says “just turn on MTP”. Does it pay here? Three steps give an answer that can be signed:")
+        for number, step in enumerate(_STEPS, 1):
+            st.text(f"{number}. {step}")
 
 
 def small_matrix(house: House) -> None:

@@ -10,9 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from core.domain.imported import missing_of
-from core.domain.spreadsheet import neutral
 from core.services.house import House
 from core.services.imports import FILES_AT_ONCE, KINDS, LIMIT, Preview, list_imports, preview, raw_import
+from core.ui.components.defused import defused
+from core.ui.components.download import download
 from core.ui.components.figures import NOT_RECORDED, literal, plain, rate, rate_range, share, size, when
 from core.ui.components.links import page_link
 from core.ui.problem import shown
@@ -59,13 +60,8 @@ def forget_files() -> None:
 def overview(previews: list[Preview]) -> None:
     """One line a file."""
     wide = {"result": st.column_config.TextColumn("result", width="medium")}
-    frame = _frame([_line(one) for one in previews])
-    st.dataframe(frame, hide_index=True, width="stretch", key="import-overview", column_config=wide)
-
-
-def _frame(lines: list[dict[str, Any]]) -> pd.DataFrame:
-    """Tables can be saved from the browser: a text that a spreadsheet would run gets an apostrophe in front."""
-    return pd.DataFrame([{key: neutral(value) for key, value in line.items()} for line in lines])
+    frame = pd.DataFrame([_line(one) for one in previews])
+    st.dataframe(defused(frame), hide_index=True, width="stretch", key="import-overview", column_config=wide)
 
 
 def _line(one: Preview) -> dict[str, Any]:
@@ -91,14 +87,16 @@ def detail(one: Preview, number: int) -> None:
         for sentence in one.warnings:
             st.text(f"⚠ {sentence}")
         if one.cells:
-            st.dataframe(cell_table(one), hide_index=True, width="stretch", key=f"import-cells-{number}")
+            st.dataframe(defused(cell_table(one)), hide_index=True, width="stretch", key=f"import-cells-{number}")
             for sentence in gap_words(one):
                 st.text(sentence)
         else:
             st.text(f"Kept as a reading, without a cell: {one.why_no_cells}.")
         st.caption("What was read")
-        frame = _frame([{"figure": key, "value": _shown(value), "unit": unit} for key, value, unit in one.figures])
-        st.dataframe(frame, hide_index=True, width="stretch", key=f"import-figures-{number}", height=min(38 + 35 * len(frame), 320))
+        frame = pd.DataFrame([{"figure": key, "value": _shown(value), "unit": unit} for key, value, unit in one.figures])
+        st.dataframe(
+            defused(frame), hide_index=True, width="stretch", key=f"import-figures-{number}", height=min(38 + 35 * len(frame), 320)
+        )
         if one.missing:
             st.text(f"Not in the file, and left unknown: {', '.join(one.missing)}.")
 
@@ -112,7 +110,7 @@ def _shown(value: Any) -> str:
 
 def cell_table(one: Preview) -> pd.DataFrame:
     """Which recipe and cell each rate maps to."""
-    return _frame([_cell(cell) for cell in one.cells])
+    return pd.DataFrame([_cell(cell) for cell in one.cells])
 
 
 def gap_words(one: Preview) -> list[str]:
@@ -161,13 +159,12 @@ def imported_so_far(house: House) -> None:
          "by": row["imported_by"], "sha256": row["sha256"]}
         for row in files
     ]  # fmt: skip
-    st.dataframe(_frame(lines), hide_index=True, width="stretch", key="import-so-far")
+    st.dataframe(defused(pd.DataFrame(lines)), hide_index=True, width="stretch", key="import-so-far")
 
 
 def raw_file(house: House, sha256: str) -> None:
     """The file itself, as it came."""
     with shown():
         name, data = raw_import(house, sha256)
-    st.download_button(
-        "Download the imported file", data, file_name=name, mime="application/octet-stream", key="import-raw", on_click="ignore"
-    )
+    label, mime = "Download the imported file", "application/octet-stream"
+    download(house, label, lambda: data, what=("imported file", sha256), name=name, mime=mime, key="import-raw")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -9,8 +10,8 @@ import streamlit as st
 from core.domain.promotion import Delta
 from core.services.ledger import summary_of
 from core.ui.components.cell_list import arm, cell_list
-from core.ui.components.decision_form import verdict_badge
-from core.ui.components.figures import NOT_RECORDED, STALE, blank, rate_range, sign, speedup, when
+from core.ui.components.decision_form import signed_by, verdict_badge
+from core.ui.components.figures import NOT_RECORDED, STALE, blank, rate_range, sign, speedup
 from core.ui.components.gate_list import gate_list
 from core.ui.components.links import decision_link, run_link, worksheet_link
 from core.ui.components.run_list import cut
@@ -40,7 +41,7 @@ def entry_head(entry: dict[str, Any], summary: dict[str, Any]) -> None:
             st.badge(f"{STALE} STALE", color="yellow")
         st.text(f"{summary['model']} · {_what(summary)}")
         st.text(paid(summary))
-    st.text(f"{entry['owner']} · {when(entry['noted_at'])} · action: {entry['action']}")
+    st.text(signed_by(entry))
     details = entry.get("details") or {}
     st.text(entry["reason"] or "no reason given")
     if details.get("against_why"):
@@ -60,7 +61,12 @@ def stale_list(changed: list[dict[str, Any]]) -> None:
 
 def stale_words(one: dict[str, Any]) -> str:
     """“engine build: b10473 → b11549”; of an age only what it is now."""
-    return f"{one['what']}: {one['now']}" if one["was"] is None else f"{one['what']}: {one['was']} → {one['now']}"
+    return f"{one['what']}: {one['now']}" if one["was"] is None else f"{one['what']}: {_brief(one['was'])} → {_brief(one['now'])}"
+
+
+def _brief(fact: Any) -> str:
+    """A hash by its first digits; everything else as it is."""
+    return f"{fact[:12]}…" if re.fullmatch(r"[0-9a-f]{64}", str(fact)) else str(fact)
 
 
 def delta_table(deltas: list[Delta], *, key: str) -> None:

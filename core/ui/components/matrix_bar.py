@@ -8,13 +8,15 @@ from typing import Any
 
 import streamlit as st
 
+from core.services.house import House
 from core.services.matrix_files import FORMATS
+from core.ui.components.download import download
 from core.ui.components.grid import ROWS_AT_ONCE
 
 Rows = Callable[[], list[dict[str, Any]]]
 
 
-def link_and_files(link: str, rows: Rows, *, is_empty: bool) -> None:
+def link_and_files(house: House, link: str, rows: Rows, *, is_empty: bool) -> None:
     """The address to copy, and the rows that fit as files; a file is made when it is asked for."""
     with st.container(horizontal=True, horizontal_alignment="right"):
         with st.popover("Copy link"):
@@ -23,7 +25,8 @@ def link_and_files(link: str, rows: Rows, *, is_empty: bool) -> None:
             st.caption("One line a cell: all rows that fit, not only this page.")
             for name, (write, file_name, mime) in FORMATS.items():
                 made = partial(_made, write, rows)
-                st.download_button(name, made, file_name=file_name, mime=mime, key=f"download-{name}", on_click="ignore", width="stretch")
+                key = f"download-{name}"
+                download(house, name, made, what=("matrix", name), name=file_name, mime=mime, key=key, width="stretch")
 
 
 def _made(write: Callable[[list[dict[str, Any]]], bytes], rows: Rows) -> bytes:

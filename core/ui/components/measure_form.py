@@ -43,7 +43,7 @@ _CARRIED = ("context", "n_gpu_layers", "n_cpu_moe", "recipe_id")
 def recipe_start(house: House) -> None:
     """The file field; call before the other fields are drawn: a good file fills them, a bad one changes nothing."""
     file = st.file_uploader(
-        "Start from a recipe file", type=["toml"], key=_FILE, help="Written by a run or a receipt; every field can be changed."
+        "A recipe that a run or a receipt wrote; it fills the fields, and each can be changed", type=["toml"], key=_FILE
     )
     if file is None:
         for key in (_TAKEN, _FROM, _PROBLEM):
@@ -97,24 +97,36 @@ def measure_fields(house: House, box: Box) -> dict[str, Any]:
     """How the sweep is measured."""
     left, right = st.columns(2)
     with left:
-        order = st.selectbox(LABELS["order"], ORDERS, format_func=lambda one: _ORDERS[one], key="propose-order")
+        order = st.selectbox(LABELS["order"], ORDERS, format_func=lambda one: _ORDERS[one], key="propose-order", persist_state="session")
         forced = st.checkbox(
             LABELS["forced"],
             key="propose-forced",
+            persist_state="session",
             help="Two synthetic points for each n tell what a step costs without the drafter's luck. No decision rests on them.",
         )
     with right:
-        budget = st.number_input(LABELS["budget_min"], value=None, step=10, key="propose-budget", placeholder="none")
+        budget = st.number_input(
+            LABELS["budget_min"], value=None, step=10, key="propose-budget", placeholder="none", persist_state="session"
+        )
         suites: list[str] = []
         runs: int | None = 2
         if box.suites:
             suites = st.multiselect(
-                LABELS["suites"], [one.id for one in box.suites], key="propose-suites", help="Run after the sweep, speculation on and off."
+                LABELS["suites"],
+                [one.id for one in box.suites],
+                key="propose-suites",
+                persist_state="session",
+                help="Run after the sweep, speculation on and off.",
             )
         if suites:
             st.session_state.setdefault("propose-suite-runs", 2)
             runs = st.number_input(
-                LABELS["suite_runs"], value=None, step=1, key="propose-suite-runs", help="At least 2 for the suite's gate."
+                LABELS["suite_runs"],
+                value=None,
+                step=1,
+                key="propose-suite-runs",
+                persist_state="session",
+                help="At least 2 for the suite's gate.",
             )
     if not box.suites:
         st.caption("This box has no tool suite registered; its card on the Boxes page takes one.")

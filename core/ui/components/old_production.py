@@ -14,16 +14,21 @@ def old_production() -> dict[str, Any] | None:
     """What was typed, in the form of `OldProduction`; None while nothing was. Figures go on as typed: the form's check names them."""
     with st.expander("Old production recipe, if more than speculation changed", key="old-production", expanded=False):
         st.caption("Its four deltas stand in the ledger beside the priced change, apart from it.")
-        label = st.text_input("Name of the old recipe", key="decision-old-label", placeholder="IQ3 master, no MTP")
-        cell = st.text_input("Its cell, where it was measured here", key="decision-old-cell", help="The cell in a receipt's address.")
+        label = st.text_input("Name of the old recipe", key="decision-old-label", persist_state="session", placeholder="IQ3 master, no MTP")
+        cell = st.text_input(
+            "Its cell, where it was measured here",
+            key="decision-old-cell",
+            persist_state="session",
+            help="The cell in a receipt's address.",
+        )
         low, high = st.columns(2)
         with low:
-            least = st.text_input("tok/s, lowest", key="decision-old-low")
+            least = st.text_input("tok/s, lowest", key="decision-old-low", persist_state="session")
         with high:
-            most = st.text_input("tok/s, highest", key="decision-old-high")
-        scores = st.text_input("Suite scores", key="decision-old-scores", placeholder="50, 52")
-        fit = st.text_input("Fit", key="decision-old-fit")
-        modes = st.text_input("Failure modes", key="decision-old-modes")
+            most = st.text_input("tok/s, highest", key="decision-old-high", persist_state="session")
+        scores = st.text_input("Suite scores", key="decision-old-scores", persist_state="session", placeholder="50, 52")
+        fit = st.text_input("Fit", key="decision-old-fit", persist_state="session")
+        modes = st.text_input("Failure modes", key="decision-old-modes", persist_state="session")
     typed = {"label": label, "cell_id": cell, "tok_s_min": least, "tok_s_max": most, "fit": fit, "failure_modes": modes}
     given = {name: text.strip() for name, text in typed.items() if text.strip()}
     if scores.strip():

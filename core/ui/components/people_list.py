@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.domain.roles import LADDER
 from core.services.house import House
-from core.services.people import set_person
+from core.services.people import erase_name, list_names, set_person
 from core.ui.components.field_problems import told
 from core.ui.components.figures import when
 from core.ui.identity import has_sign_in
@@ -68,3 +68,31 @@ def person_form(house: House) -> None:
             done = True
         if done:
             st.rerun()
+
+
+def names_kept(house: House) -> None:
+    """Names behind the handles of decisions and audit log, and the way to erase one."""
+    names = [row["name"] for row in list_names(house)]
+    st.subheader("Names in decisions and audit log", anchor=False)
+    st.text(
+        "Decisions and audit log hold a random handle for each person; the name lies beside them. Erasing it leaves the handle, and the"
+        " hash chain holds. Names typed on worksheets, in comments, runs and imports stay there, as do copies outside this computer."
+    )
+    if not names:
+        st.info("No name is kept yet.")
+        return
+    with st.form("erase-name"):
+        name = st.selectbox("Name", names, index=None, key="erase-which", placeholder="choose one")
+        is_sure = st.checkbox("Erase it for good", key="erase-sure")
+        is_sent = st.form_submit_button("Erase the name", key="erase-name-button")
+    if not is_sent:
+        return
+    if not (name and is_sure):
+        st.warning("Choose a name and say that you are sure. Nothing was erased.")
+        return
+    count = None
+    with told(LABELS):
+        count = erase_name(house, name)
+    if count is not None:
+        st.toast(f"Erased. {count} handle{'s' if count > 1 else ''} now stand{'' if count > 1 else 's'} for nobody by name.")
+        st.rerun()

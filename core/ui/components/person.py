@@ -5,7 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from core.domain.roles import Actor
+from core.ui.context import services
+from core.ui.identity import remember_name
 from core.ui.state import PERSON
+
+_HERE = "person-here"
 
 
 def person() -> str:
@@ -23,5 +27,20 @@ def person_field(actor: Actor) -> None:
         if st.button("Sign out", key="sign-out"):
             st.logout()
         return
-    st.text_input("Your name", key=PERSON, max_chars=80, placeholder="who decides here", autocomplete="name")
-    st.caption("local identity" if person() else "local identity: no name given yet, so nothing can be proposed or decided")
+    st.text_input("Your name", key=PERSON, max_chars=80, placeholder="who decides here", autocomplete="name", on_change=_remember)
+    st.caption("local identity" if person() else "local identity: needed to propose, run or decide")
+
+
+def ask_name() -> None:
+    """Asks on the page itself while no name is given: on a phone the menu is folded away. What is typed goes to the menu's field."""
+    if not person():
+        st.text_input("Who are you?", key=_HERE, max_chars=80, placeholder="needed to propose, run or decide", on_change=_take)
+
+
+def _take() -> None:
+    st.session_state[PERSON] = st.session_state[_HERE]
+    _remember()
+
+
+def _remember() -> None:
+    remember_name(services())

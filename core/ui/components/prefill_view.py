@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.charts.dots import Dots, dots_figure
-from core.domain.spreadsheet import neutral
+from core.ui.components.defused import defused
 from core.ui.components.figures import NOT_RECORDED, ms, rate, rate_range, speedup
 from core.ui.components.grid import row_title
 from core.ui.components.theme import is_dark
@@ -48,7 +48,7 @@ def draw_prefill(lines: list[Row], reference: list[Row]) -> None:
         figure, key="prefill-chart", config={"displayModeBar": False}, alt="Prefill tok/s by build; the table holds the figures."
     )
     if lines:
-        st.dataframe(prefill_table(lines), hide_index=True, width="stretch", key="prefill-table")
+        st.dataframe(defused(prefill_table(lines)), hide_index=True, width="stretch", key="prefill-table")
 
 
 def prefill_table(lines: list[Row]) -> pd.DataFrame:
@@ -56,9 +56,9 @@ def prefill_table(lines: list[Row]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "row": neutral(row_title(line)),
-                "build": neutral(line["build"] or NOT_RECORDED),
-                "box": neutral(line["box"] or NOT_RECORDED),
+                "row": row_title(line),
+                "build": line["build"] or NOT_RECORDED,
+                "box": line["box"] or NOT_RECORDED,
                 "workload": line["workload"],
                 "n_max": line["n_max"],
                 "prefill tok/s": rate(line["tok_s"]),

@@ -39,21 +39,28 @@ _AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"
 def propose_form(house: House) -> tuple[str, dict[str, Any]]:
     """Draws the fields; returns the id minted for the coming worksheet and what stands in the fields."""
     start = start_from(house)
-    recipe_start(house)
     top, left, right = st.container(), *st.columns(2)
+    with st.expander("Start from a recipe file", key="propose-from-file"):
+        recipe_start(house)
     boxes = {box.box_id: box for box in house.store.boxes.all()}
     with left:
-        box = boxes[st.selectbox(LABELS["box_id"], list(boxes), format_func=lambda one: boxes[one].name, key="propose-box")]
-        engine = st.selectbox(LABELS["engine_id"], [one.id for one in box.engines], key="propose-engine")
+        box = boxes[
+            st.selectbox(LABELS["box_id"], list(boxes), format_func=lambda one: boxes[one].name, key="propose-box", persist_state="session")
+        ]
+        engine = st.selectbox(LABELS["engine_id"], [one.id for one in box.engines], key="propose-engine", persist_state="session")
         model = _model(house, box)
         workload = st.selectbox(
-            LABELS["workload_id"], list(house.workloads), format_func=lambda one: _workload(house, one), key="propose-workload"
+            LABELS["workload_id"],
+            list(house.workloads),
+            format_func=lambda one: _workload(house, one),
+            key="propose-workload",
+            persist_state="session",
         )
     with right:
         numbers = {name: _number(name) for name in _NUMBERS}
     _follow_model(model, start["change"])
     with top:
-        title = st.text_input(LABELS["title"], key="propose-title")
+        title = st.text_input(LABELS["title"], key="propose-title", persist_state="session")
     with st.expander("How it is measured", key="propose-how"):
         how = measure_fields(house, box)
     values = {
@@ -75,12 +82,13 @@ def _number(name: str) -> int:
     """Seeded through the session, since a template or a clone may set it too."""
     key, first, help_text = _NUMBERS[name]
     st.session_state.setdefault(key, first)
-    return st.number_input(LABELS[name], step=1, key=key, help=help_text)
+    return st.number_input(LABELS[name], step=1, key=key, help=help_text, persist_state="session")
 
 
 def forget_new_id() -> None:
-    """The next showing of the form is for another worksheet."""
-    st.session_state.pop(_NEW_ID, None)
+    """The next showing of the form is for another worksheet, and begins afresh."""
+    for key in [key for key in st.session_state if key == _NEW_ID or str(key).startswith("propose-")]:
+        del st.session_state[key]
 
 
 def _model(house: House, box: Box) -> str | None:
@@ -89,7 +97,7 @@ def _model(house: House, box: Box) -> str | None:
         st.info("No model is known on this box yet. Check the box: it then lists what it has.")
         page_link("boxes", "Boxes", icon=":material/dns:")
         return None
-    return st.selectbox(LABELS["model"], names, key="propose-model")
+    return st.selectbox(LABELS["model"], names, key="propose-model", persist_state="session")
 
 
 def _workload(house: House, workload_id: str) -> str:

@@ -29,17 +29,21 @@ def start_from(house: House) -> dict[str, Any]:
     Fills the fields once when the start changes, before they are drawn.
     """
     earlier = _earlier(house)
+    is_new_origin = st.session_state.get(_LAST, (None, ""))[0] != (earlier["worksheet_id"] if earlier else None)
+    if earlier and is_new_origin:
+        st.session_state["propose-change"] = earlier["body"].get("change", "mtp")
     if earlier:
         st.info(
-            f"Cloned from “{literal(earlier['title'])}”: the plan is taken over, its figures are not. Change what differs.",
+            f"Cloned from “{literal(earlier['title'])}”: plan, notes and traffic shares are taken over, figures are not.",
             icon=":material/content_copy:",
         )
+    st.session_state.setdefault("propose-change", "mtp")
     change = st.segmented_control(
-        "The change under test", list(TEMPLATES), format_func=lambda one: template(one).label, key="propose-change",
-        default=earlier["body"].get("change", "mtp") if earlier else "mtp", required=True,
+        "The change under test", list(TEMPLATES), format_func=lambda one: template(one).label, key="propose-change", required=True,
+        persist_state="session",
     )  # fmt: skip
     st.caption(template(change).hint)
-    _fill(house, earlier, str(change))
+    _fill(house, earlier, str(change), is_new_origin)
     return {**_unseen(earlier), "change": change, "cloned_from": earlier["worksheet_id"] if earlier else None}
 
 
@@ -60,14 +64,14 @@ def _earlier(house: House) -> dict[str, Any] | None:
         return None
 
 
-def _fill(house: House, earlier: dict[str, Any] | None, change: str) -> None:
+def _fill(house: House, earlier: dict[str, Any] | None, change: str, is_new_origin: bool) -> None:
     """Once a start: what a person changes afterwards stays."""
     start = (earlier["worksheet_id"] if earlier else None, change)
     if st.session_state.get(_LAST) == start:
         return
-    is_new_origin = st.session_state.get(_LAST, (None, ""))[0] != start[0]
     st.session_state[_LAST] = start
     if earlier and is_new_origin:
+        st.session_state.pop("propose-title", None)
         for name, key in FIELDS.items():
             if name in earlier["body"] and _is_offered(house, earlier["body"], name):
                 st.session_state[key] = earlier["body"][name]

@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from core.domain.published import CAVEAT
-from core.domain.spreadsheet import neutral
 from core.services.house import House
 from core.services.reference import published_elsewhere
+from core.ui.components.defused import defused
 from core.ui.components.figures import NOT_RECORDED
 from core.ui.components.matrix_filters import ALL
 from core.ui.state import PUBLISHED, PUBLISHED_DRAFT, PUBLISHED_PLACEMENT
@@ -46,7 +46,9 @@ def published_section(house: House) -> None:
     st.caption(
         f"{len(shown)} of {len(rows)} rows · {weak} of them second-hand, grey and at the end · {NOT_RECORDED} not given by the source"
     )
-    st.dataframe(styled(table_of(shown)), hide_index=True, width="stretch", column_config=_config(), key="published-table", height=480)
+    st.dataframe(
+        styled(defused(table_of(shown))), hide_index=True, width="stretch", column_config=_config(), key="published-table", height=480
+    )
 
 
 def _choice(label: str, key: str, rows: list[Row], field: str) -> str:
@@ -71,7 +73,7 @@ def styled(frame: pd.DataFrame) -> Any:
 
 def table_of(rows: list[Row]) -> pd.DataFrame:
     """One line a result, as texts; an interval shows both ends, a blank stays a blank."""
-    return pd.DataFrame([{key: neutral(text) for key, text in _line(row).items()} for row in rows], columns=list(_line(_EMPTY)))
+    return pd.DataFrame([_line(row) for row in rows], columns=list(_line(_EMPTY)))
 
 
 def _line(row: Row) -> dict[str, Any]:

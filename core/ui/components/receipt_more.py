@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -11,6 +12,7 @@ import streamlit as st
 from core.services.house import House
 from core.services.raw_logs import log_page
 from core.services.runs import read_raw
+from core.ui.components.download import download
 from core.ui.components.figures import plain, size, when
 from core.ui.components.links import worksheet_link
 from core.ui.problem import shown
@@ -43,9 +45,8 @@ def raw_logs(house: House, view: View) -> None:
     st.caption(f"{kept['name']} · {size(kept['bytes'])} · sha256 {kept['sha256'][:16]}…")
     with shown():
         _log_lines(house, kept, wanted or "")
-        st.download_button(
-            f"Download {name}", read_raw(house, kept["run_id"], name), file_name=name, mime="application/octet-stream", on_click="ignore"
-        )
+        made, thing, mime = partial(read_raw, house, kept["run_id"], name), f"{kept['run_id']} {name}", "application/octet-stream"
+        download(house, f"Download {name}", made, what=("raw log", thing), name=name, mime=mime, key="receipt-raw-log")
 
 
 def _log_lines(house: House, kept: View, wanted: str) -> None:

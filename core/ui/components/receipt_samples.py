@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.domain.sound import count_faults
+from core.services.house import House
 from core.services.receipt_files import receipt_json, samples_csv
+from core.ui.components.defused import defused
+from core.ui.components.download import download
 from core.ui.components.figures import ms, rate, rate_range, share, when
 
 View = dict[str, Any]
@@ -30,7 +34,7 @@ def samples_table(view: View) -> None:
         if rows:
             st.caption(title)
             frame = pd.DataFrame(rows)
-            st.dataframe(frame, hide_index=True, width="stretch", column_config=_COLUMNS, key=f"samples-{temperature}")
+            st.dataframe(defused(frame), hide_index=True, width="stretch", column_config=_COLUMNS, key=f"samples-{temperature}")
     counted = f"Counted: {rate_range(cell['tok_s_min'], cell['tok_s_max'], cell['n'])} tok/s, lowest to highest. The cell shows the median."
     st.caption(counted if cell["status"] == "ok" else "No repetition counts.")
 
@@ -70,11 +74,13 @@ def _accepted(row: View) -> str:
     return f"{wrong}{row['accepted']} / {row['drafted']}{part}"
 
 
-def downloads(view: View, explained: View) -> None:
+def downloads(house: House, view: View, explained: View) -> None:
     """Samples as CSV, the receipt as JSON."""
-    name = view["cell"]["cell_id"].replace("~", "-")[:60]
+    cell_id = view["cell"]["cell_id"]
+    name = cell_id.replace("~", "-")[:60]
     with st.container(horizontal=True):
         if view["samples"]:
-            st.download_button("Samples, CSV", samples_csv(view), file_name=f"samples-{name}.csv", mime="text/csv", on_click="ignore")
-        whole = receipt_json(view, explained)
-        st.download_button("Receipt, JSON", whole, file_name=f"receipt-{name}.json", mime="application/json", on_click="ignore")
+            rows, file = partial(samples_csv, view), f"samples-{name}.csv"
+            download(house, "Samples, CSV", rows, what=("samples", cell_id), name=file, mime="text/csv", key="samples-csv")
+        whole, file = partial(receipt_json, view, explained), f"receipt-{name}.json"
+        download(house, "Receipt, JSON", whole, what=("receipt", cell_id), name=file, mime="application/json", key="receipt-json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from datetime import UTC, datetime
 
 import streamlit as st
@@ -10,20 +9,20 @@ import streamlit as st
 from core.ui.state import RESTARTED, SERVER_START
 
 LOOK_EVERY_S = 4.0
-START_ID = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC, {secrets.token_hex(2)}"
+START_ID = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f}"
 
 
 @st.fragment(run_every=LOOK_EVERY_S)
-def restart_notice(name: str) -> None:
+def restart_notice(is_left: bool) -> None:
     """Says when the server started, and whether this tab was open before that.
 
     The beat alone makes a tab of a dead server ask the new one, which draws everything anew. Session state is gone by then, but what a
-    person typed is sent again: a session that is new and already has a name is an old tab. A tab without a name is redrawn silently.
+    person typed is sent again: a session that is new and already has a typed name is an old tab (`is_left`). One without a name is redrawn
+    silently.
     """
     if SERVER_START not in st.session_state:
         st.session_state[SERVER_START] = START_ID
-        st.session_state[RESTARTED] = bool(name)
-    st.caption(f"server start {START_ID}")
+        st.session_state[RESTARTED] = is_left
     if st.session_state.get(RESTARTED):
         st.info(
             "The server was started anew; this page was drawn again. What was stored is kept, unsaved input may be gone.",

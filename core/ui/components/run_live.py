@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
+from core.charts.repetitions import repetitions_figure
 from core.domain.run import FINAL, short
 from core.errors import BenchError
 from core.services.again import again_words
@@ -17,7 +17,7 @@ from core.ui.components.links import worksheet_link
 from core.ui.components.person import person
 from core.ui.components.run_again import run_again
 from core.ui.components.run_result import run_result
-from core.ui.components.run_words import box_words, left_words, now_words, state_badge
+from core.ui.components.run_words import agent_words, box_words, left_words, now_words, state_badge
 from core.ui.components.stage_list import stage_list
 from core.ui.components.theme import is_dark
 from core.ui.problem import show, show_stored, shown
@@ -50,7 +50,7 @@ def _panel(house: House, run_id: str, was_over: bool) -> None:
 
 def _headline(house: House, view: dict[str, Any], is_over: bool) -> None:
     run = view["run"]
-    st.subheader(f"{short(run['run_id'])} on {literal(house_name(house, run))} · {literal(run['title'])}", anchor=False)
+    st.subheader(f"{short(run['run_id'])} on {literal(house.box_name(run['box_id']))} · {literal(run['title'])}", anchor=False)
     words, button = st.columns([5, 1], vertical_alignment="center")
     with words, st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run["state"])
@@ -58,16 +58,11 @@ def _headline(house: House, view: dict[str, Any], is_over: bool) -> None:
         if again_words(run["request"]):
             st.caption(again_words(run["request"]))
         if not is_over:
-            st.caption(box_words(run))
+            st.caption(" · ".join(part for part in (box_words(run), agent_words(run, view["live"])) if part))
     if not is_over:
         button.button("Stop", key="stop-run", disabled=bool(run["cancel_at"]), on_click=_stop, args=(house, run["run_id"]), width="stretch")
     if run["worksheet_id"]:
         worksheet_link(run["worksheet_id"], "Worksheet")
-
-
-def house_name(house: House, run: dict[str, Any]) -> str:
-    """Name of the run's box, its id where it is registered no more."""
-    return next((box.name for box in house.store.boxes.all() if box.box_id == run["box_id"]), run["box_id"])
 
 
 def _stop(house: House, run_id: str) -> None:
@@ -86,13 +81,12 @@ def _trouble(run: dict[str, Any]) -> None:
 
 
 def _chart(repetitions: list[dict[str, Any]]) -> None:
-    if repetitions:
-        table = pd.DataFrame(
-            {"repetition": f"{one['stage']}, {one['repetition']}", "tok/s": one["tok_s"], "order": one["number"]} for one in repetitions
-        )
-        accent = "#92C5DE" if is_dark() else "#2166AC"
-        spoken = "tok/s of each counted repetition, in order"
-        st.bar_chart(table, x="repetition", y="tok/s", x_label="", sort="order", color=accent, height=220, alt=spoken)
+    points = [(one["stage"], one["tok_s"]) for one in repetitions if one["tok_s"] is not None]
+    if points:
+        st.caption("Each point is one counted repetition; the bar behind is its stage's median.")
+        figure = repetitions_figure(points, dark=is_dark())
+        spoken = "tok/s of each counted repetition, stage after stage; the medians stand in the list above."
+        st.plotly_chart(figure, key="repetitions", config={"displayModeBar": False}, alt=spoken)
 
 
 def _log_tail(view: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from core.services.house import House
 from core.services.runs import read_raw
 from core.ui.components.cell_list import cell_list
+from core.ui.components.download import download
 from core.ui.components.figures import size
 from core.ui.components.run_extras import run_extras
 from core.ui.problem import shown
@@ -83,9 +85,9 @@ def _logs(house: House, view: dict[str, Any]) -> None:
     if name:
         with shown():
             data = read_raw(house, view["run"]["run_id"], name)
-        st.download_button(
-            f"Download ({size(len(data))})", data, file_name=name, mime="text/plain", key="raw-log-download", on_click="ignore"
-        )
+        own, label = view["run"]["run_id"], f"Download ({size(len(data))})"
+        made = partial(read_raw, house, own, name)
+        download(house, label, made, what=("raw log", f"{own} {name}"), name=name, mime="text/plain", key="raw-log-download")
         st.code(_tail(data[-_TAIL_CHARS:].decode("utf-8", "replace")), language=None)
 
 

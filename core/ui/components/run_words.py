@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Literal
 
 import streamlit as st
 
-from core.domain.run import FINAL, PREPARING, QUEUED, STOPPING
+from core.domain.run import FINAL, PREPARING, QUEUED, RUNNING, STOPPING
 from core.services.house import Live
 from core.ui.components.figures import ago, duration
 
@@ -20,6 +21,7 @@ _COLOURS: dict[str, Literal["blue", "gray", "orange", "green", "red"]] = {
     "cancelled": "orange",
     "lost": "red",
 }
+SILENT_S = 6.0  # the agent's heartbeat moves twice a second
 MARKS = {"done": "●", "now": "◐", "planned": "○", "failed": "✕", "stopped": "◌"}
 
 
@@ -63,6 +65,18 @@ def box_words(run: dict[str, Any]) -> str:
     if run["unreachable_since"]:
         return f"box: out of reach since {run['unreachable_since']:%H:%M:%S} UTC ({ago(run['unreachable_since'])})"
     return f"box: answered {ago(run['reached_at'])}" if run["reached_at"] else "box: not asked yet"
+
+
+def agent_words(run: dict[str, Any], live: Live) -> str:
+    """Whether the run's agent lives, which is another question than whether its box answers; "" before it can have begun."""
+    if run["state"] not in (RUNNING, STOPPING):
+        return ""
+    if run["unreachable_since"]:
+        return "agent: unknown, the box is out of reach"
+    if not live.heartbeat:
+        return "agent: nothing heard of it yet"
+    still_s = time.monotonic() - live.moved_at
+    return "agent: alive" if still_s < SILENT_S else f"agent: silent for {duration(still_s)}, the box is being asked"
 
 
 def last_word(run: dict[str, Any]) -> str:

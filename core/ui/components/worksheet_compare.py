@@ -43,7 +43,7 @@ def compared(house: House, view: dict[str, Any]) -> None:
 def _choices(house: House, view: dict[str, Any]) -> None:
     arms = measured_arms(house, view["worksheet"])
     for column, side in zip(st.columns(2), ("baseline", "candidate"), strict=True):
-        options = {OWN: None, **{_words(arm): arm for arm in arms[side]}}
+        options = {OWN: None, **{_words(house, arm): arm for arm in arms[side]}}
         entry = view["evidence"].typed.get(("recipe", side))
         chosen = entry["value"] if entry else None
         standing = next((words for words, arm in options.items() if arm and chosen and _is(arm, chosen)), OWN)
@@ -58,9 +58,9 @@ def _is(arm: dict[str, Any], chosen: dict[str, Any]) -> bool:
     return (arm["run_id"], arm["n_max"]) == (chosen["run_id"], chosen["n_max"])
 
 
-def _words(arm: dict[str, Any]) -> str:
+def _words(house: House, arm: dict[str, Any]) -> str:
     build = f"b{arm['build']}" if str(arm["build"]).isdigit() else arm["build"] or "build unknown"
-    where = f"{short(arm['run_id'])} {when(arm['at'])} · {arm['model']} · {arm['workload']}"
+    where = f"{short(arm['run_id'])} {when(arm['at'])} · {arm['model']} · {house.workload_title(arm['workload'])}"
     return f"{arm['n_max'] or 'off'} · {where} · {build} · {arm['spill']}"
 
 

@@ -17,7 +17,6 @@ def worksheet_head(house: House, view: dict[str, Any]) -> None:
     """Title, progress and two lines of facts, all as text."""
     row, asked = view["worksheet"], view["worksheet"]["body"]
     done, whole = view["priced"]
-    box = next((one.name for one in house.store.boxes.all() if one.box_id == asked["box_id"]), asked["box_id"])
     st.subheader(literal(row["title"]), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge("decided" if view["decisions"] else "draft", color="green" if view["decisions"] else "gray")
@@ -31,8 +30,9 @@ def worksheet_head(house: House, view: dict[str, Any]) -> None:
         st.info("Transcribed figures: there is nothing to run here. Propose the change on a box of yours to measure it.")
         page_link("propose", "Propose a change", icon=":material/edit_note:")
         return
+    where = f"{asked['model']} · {asked['engine_id']} on {house.box_name(asked['box_id'])}"
     st.text(
-        f"{template(asked.get('change')).label}: {asked['model']} · {asked['engine_id']} on {box} · {asked['workload_id']}"
+        f"{template(asked.get('change')).label}: {where} · {house.workload_title(asked['workload_id'])}"
         f" · n_max up to {asked['n_max']} · {asked['repetitions']} repetitions · production concurrency {asked['production_c']}"
     )
     with st.container(horizontal=True):

@@ -24,7 +24,8 @@ def history_view(house: House, view: dict[str, Any]) -> None:
             st.text("Nothing was typed in yet. What runs measure has its own history: each value links to its run.")
         for line in lines[:SHOWN]:
             mark = " · set aside, another text stood by then" if line["is_set_aside"] else ""
-            st.caption(f"{when(line['at'])} · {literal(line['who'])} · {literal(line['place'])}{mark}")
+            origin = f" · {literal(line['origin'])}" if line["origin"] else ""
+            st.caption(f"{when(line['at'])} · {literal(line['who'])} · {literal(line['place'])}{origin}{mark}")
             st.text(f"{line['old'] or '·'}  →  {line['new'] or '·'}")
         if len(lines) > SHOWN:
             st.caption(f"{len(lines) - SHOWN} earlier ones are kept in the database")
@@ -39,7 +40,7 @@ def comments_view(house: House, view: dict[str, Any]) -> None:
             st.caption(f"{literal(one['written_by'])}, {when(one['noted_at'])}")
             st.text(one["text"])
         slot = f"comment-text-{worksheet_id}-{len(comments)}"  # the next comment gets an empty field, a refused one keeps its own
-        text, is_done = st.text_area(LABELS["text"], key=slot, height=80), False
+        text, is_done = st.text_area(LABELS["text"], key=slot, height=80, persist_state="session"), False
         if st.button("Add comment", key="add-comment"):
             with told(LABELS):
                 comment(house, worksheet_id, text, by=person())

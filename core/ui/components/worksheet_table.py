@@ -15,7 +15,7 @@ from core.ui.components.suite_form import suite_button
 from core.ui.components.sweep_panel import sweep_button
 from core.ui.components.worksheet_text import text_button
 
-_HEAD = ((2, "field"), (3, "baseline"), (3, "candidate"), (2, "notes"), (2, "state"))
+_SPANS = (2, 6, 4)
 _FILLED_BY = {
     "suite": "type the scores in, at the right",
     "fit": "type it in",
@@ -30,29 +30,44 @@ Live = tuple[House, dict[str, Any]] | None
 
 
 def worksheet_table(fields: list[dict[str, Any]], live: Live, *, key: str) -> None:
-    """The whole table; `live`: the worksheet's view while it may be filled, None: a blank stays one. Narrow screens scroll it sideways."""
-    grid = st.grid(12, wrap=False, min_column_width=57, gap="xsmall", key=key)
-    for span, word in _HEAD:
-        with grid.cell(column_span=span):
-            st.caption(word)
-    for number, row in enumerate(fields):
-        _row(live, grid, row, f"{key}-{number}")
+    """The whole table; `live`: the worksheet's view while it may be filled, None: a blank stays one.
+
+    On a narrow screen a row folds into three lines, its field first and both sides beside each other; nothing is scrolled sideways.
+    """
+    with st.container(gap="xxsmall", key=key):
+        for cell, word in zip(_cells(f"{key}-head"), ("field", "baseline", "candidate", "notes", "state"), strict=True):
+            with cell:
+                st.caption(word)
+        for number, row in enumerate(fields):
+            _row(live, row, f"{key}-{number}")
 
 
-def _row(live: Live, grid: Any, row: dict[str, Any], key: str) -> None:
-    with grid.cell(column_span=2):
+def _cells(key: str) -> list[Any]:
+    """Field, baseline, candidate, notes, state."""
+    label, sides, rest = st.columns(_SPANS, gap="small")
+    found = [label]
+    for column, name in ((sides, "sides"), (rest, "rest")):
+        with column:
+            grid = st.grid(2, wrap=False, min_column_width=120, gap="small", key=f"{key}-{name}")
+        found += [grid.cell(), grid.cell()]
+    return found
+
+
+def _row(live: Live, row: dict[str, Any], key: str) -> None:
+    label, baseline, candidate, notes, state = _cells(key)
+    with label:
         st.text(row["label"])
-    for side in ("baseline", "candidate"):
-        with grid.cell(column_span=3), st.container(gap=None, key=f"{key}-{side}"):
+    for cell, side in ((baseline, "baseline"), (candidate, "candidate")):
+        with cell, st.container(gap=None, key=f"{key}-{side}"):
             _value(row["key"], row[side], live[1]["worksheet"]["body"] if live else None)
             if live and (row["key"], side) in _TYPED:
                 text_button(*live, row["key"], side, "✎ change" if row[side]["state"] == "ok" else "✎ type in")
-    with grid.cell(column_span=2), st.container(gap=None):
+    with notes, st.container(gap=None):
         if row["note"]:
             st.text(row["note"])
         if live:
             text_button(*live, row["key"], "note", "✎ note")
-    with grid.cell(column_span=2), st.container(gap=None):
+    with state, st.container(gap=None):
         st.text("✓" if row["state"] == "ok" else "○ open")
         if live:
             _action(*live, row)

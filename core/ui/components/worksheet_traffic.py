@@ -32,25 +32,21 @@ def _mix(house: House, found: dict[str, Any], c: int) -> None:
         with st.container(horizontal=True):
             speeds = f"off {rate(row['off_tok_s'])}, on {rate(row['on_tok_s'])} tok/s at c={c}"
             st.text(
-                f"{row['share']:.0%} {_title(house, row['workload'])}: {speeds}, {speedup(row['speedup'])} {sign(row['verdict'])}",
+                f"{row['share']:.0%} {house.workload_title(row['workload'])}: {speeds}, {speedup(row['speedup'])} {sign(row['verdict'])}",
                 width="content",
             )
             run_link(row["run_id"], "run ↗")
     for name in found["missing"]:
-        st.text(f"· {_title(house, name)} is not measured with this recipe at c={c}: propose it on the same box, model and build.")
+        st.text(f"· {house.workload_title(name)} is not measured with this recipe at c={c}: propose it on the same box, model and build.")
     mix = found["weighted"]
     if mix is None:
         return
     st.text(f"The mix: {ms(mix.off_ms)} ms a token off, {ms(mix.on_ms)} ms on: {speedup(mix.speedup)} {sign(mix.verdict)}")
     for flip in mix.flips:
         way = "pays only above" if flip.pays_above else "stops paying above"
-        st.text(f"↔ It {way} {flip.at:.0%} of {_title(house, flip.workload)} (now {flip.share:.0%}), the others in proportion.")
+        st.text(f"↔ It {way} {flip.at:.0%} of {house.workload_title(flip.workload)} (now {flip.share:.0%}), the others in proportion.")
     if not mix.flips:
         st.text("No share turns the answer: every workload says the same.")
-
-
-def _title(house: House, workload_id: str) -> str:
-    return house.workloads[workload_id].title if workload_id in house.workloads else workload_id
 
 
 def _shares(house: House, view: dict[str, Any]) -> None:
@@ -64,7 +60,7 @@ def _shares(house: House, view: dict[str, Any]) -> None:
         for place, name in enumerate(house.workloads):
             follow(keys[name], number, round(100 * known.get(name, 0.0), 1))
             with columns[place % 3]:
-                percent[name] = st.number_input(literal(_title(house, name)), step=5.0, key=keys[name])
+                percent[name] = st.number_input(literal(house.workload_title(name)), step=5.0, key=keys[name])
         if st.form_submit_button("Weigh", key="weigh"):
             with told(LABELS):
                 type_traffic(house, worksheet_id, percent, by=person(), over=over)

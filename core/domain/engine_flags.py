@@ -1,4 +1,7 @@
-"""Which arguments an engine may get: every flag known to that very build, none that opens a port, touches files, downloads or runs."""
+"""Which arguments an engine may get: every flag known to that very build, none that opens a port, touches files, downloads or runs.
+
+One table for both ends: the app refuses before anything travels, the agent refuses again on the box. Standard library only, Python 3.8.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ _DENIED_STARTS = (
     "--vision-", "--tts-", "--api-key", "--webui-config", "--ui-config", "--spec-draft-hf", "--save", "--write", "--dump", "--sql",
 )  # fmt: skip
 _DENIED_ENDS = ("-url", "-file", "-dir", "-path", "-repo", "-fname", "-hf", "-hf-repo", "-hf-file", "-uri", "-endpoint", "-plugin")
+WHY_DENIED = "the agent sets it itself, or it listens, writes, downloads or executes outside the run."
 _MODEL_FLAGS = frozenset(("-m", "--model", "-md", "--model-draft", "--spec-draft-model"))
 
 
@@ -43,6 +47,16 @@ def plain(flag: str) -> str:
 def is_denied(flag: str) -> bool:
     name = plain(flag)
     return name in _DENIED or name.startswith(_DENIED_STARTS) or name.endswith(_DENIED_ENDS)
+
+
+def refused_in_command(argv: list[str]) -> str:
+    """Why an engine may not be registered with this command (the program, then its own arguments); "" where it may."""
+    if not argv[0].strip() or argv[0].startswith("-"):
+        return "has to begin with a program."
+    if any(not part.isprintable() for part in argv):
+        return "may not contain control characters or line breaks."
+    denied = [plain(part) for part in argv[1:] if not is_value(part) and is_denied(part)]
+    return f"may not carry {denied[0]}: {WHY_DENIED}" if denied else ""
 
 
 def is_value(token: str) -> bool:
@@ -70,23 +84,23 @@ def check(args: list[str], help_text: str) -> None:
 
 def _check_flag(token: str, help_text: str) -> None:
     if is_denied(token):
-        raise FlagProblem(
-            "flag_refused", "%s may not be set for a run: the agent sets it itself, or it reaches outside the run." % plain(token)
-        )
+        raise FlagProblem("flag_refused", f"{plain(token)} may not be set for a run: {WHY_DENIED}")
     if not _FLAG.match(token):
-        raise FlagProblem("flag_refused", "%r is not a plain flag; a value may not begin with '-'." % token[:60])
+        raise FlagProblem("flag_refused", f"{token[:60]!r} is not a plain flag; a value may not begin with '-'.")
     if not is_known(token, help_text):
-        raise FlagProblem("flag_unknown", "%s is not known to this engine: its --help does not name it." % token)
+        raise FlagProblem("flag_unknown", f"{token} is not known to this engine: its --help does not name it.")
 
 
 def _check_value(flag: str, token: str) -> None:
+    if not token.isprintable():
+        raise FlagProblem("flag_refused", f"A value of {flag or 'the engine'} holds a control character or a line break.")
     if plain(flag) in _MODEL_FLAGS:
         if not _MODEL.match(token):
-            raise FlagProblem("flag_refused", "%s takes a registered model by name, not a path." % flag)
+            raise FlagProblem("flag_refused", f"{flag} takes a registered model by name, not a path.")
     elif _MODEL.match(token):
-        raise FlagProblem("flag_refused", "A model may not be given to %s." % flag)
-    elif "/" in token or "\0" in token or len(token) > _MAX_VALUE:
-        raise FlagProblem("flag_refused", "A value of %s holds a path or is too long." % (flag or "the engine"))
+        raise FlagProblem("flag_refused", f"A model may not be given to {flag}.")
+    elif "/" in token or len(token) > _MAX_VALUE:
+        raise FlagProblem("flag_refused", f"A value of {flag or 'the engine'} holds a path or is too long.")
 
 
 def models_named(args: list[str]) -> list[str]:
