@@ -91,6 +91,10 @@ class CellRows(ABC):
         """Recipes that ran with drafts: {run_id, box, model, context, artifact, draft_artifact, speculation}, each once a run."""
 
     @abstractmethod
+    def with_same_head(self, run_id: str, n_max: int, limit: int = 20) -> list[str]:
+        """Ids of runs, newest first, that drafted this n_max with the same model file, draft file and engine build; none without a hash."""
+
+    @abstractmethod
     def prefill(self, run_ids: list[str]) -> list[Row]:
         """{run_id, n_max, c, n, tok_s, tok_s_min, tok_s_max, ttft_ms} over the counted warm repetitions of these runs."""
 

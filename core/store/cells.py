@@ -83,6 +83,7 @@ FROM servers v JOIN runs r USING (run_id) JOIN recipes q USING (recipe_id)
 WHERE v.n_max > 0 AND v.purpose = 'sweep'
   AND (v.run_id, v.n_max) IN (SELECT DISTINCT run_id, n_max FROM samples WHERE kind = 'real' AND status = 'ok')
 """
+
 _ARMS = """
 WITH arm AS (
     SELECT s.run_id, s.n_max, any_value(s.recipe_id ORDER BY s.seq) AS recipe_id
@@ -118,6 +119,20 @@ WHERE json_extract_string(q.body, '$.engine_build') IS NOT DISTINCT FROM ?::VARC
   AND json_extract_string(q.body, '$.engine_commit') IS NOT DISTINCT FROM ?::VARCHAR
   AND json_extract_string(q.body, '$.artifact_sha256') IS NOT DISTINCT FROM ?::VARCHAR
 ORDER BY m.created_at DESC, m.run_id
+"""
+_WITH_SAME_HEAD = """
+WITH arm AS (
+    SELECT v.run_id, json_extract_string(q.body, '$.artifact_sha256') AS artifact, json_extract_string(q.body, '$.draft_artifact') AS draft,
+           json_extract_string(q.body, '$.speculation') AS speculation, json_extract_string(q.body, '$.engine_build') AS build,
+           json_extract_string(q.body, '$.engine_commit') AS "commit"
+    FROM servers v JOIN recipes q USING (recipe_id) WHERE v.n_max = ? AND v.purpose = 'sweep'
+), mine AS (SELECT * EXCLUDE (run_id) FROM arm WHERE run_id = ? LIMIT 1)
+SELECT a.run_id
+FROM arm a JOIN mine m ON a.artifact = m.artifact AND a.draft IS NOT DISTINCT FROM m.draft
+    AND a.speculation IS NOT DISTINCT FROM m.speculation
+    AND a.build IS NOT DISTINCT FROM m.build AND a."commit" IS NOT DISTINCT FROM m."commit"
+JOIN runs r ON r.run_id = a.run_id
+GROUP BY a.run_id ORDER BY max(r.created_at) DESC, a.run_id LIMIT ?
 """
 _PREFILL = """
 SELECT s.run_id, s.n_max, s.c, count(s.prefill_tok_per_s) AS n, median(s.prefill_tok_per_s) AS tok_s,
@@ -171,6 +186,9 @@ class DuckCells(CellRows):
 
     def drafting_arms(self) -> list[Row]:
         return self._db.rows(_DRAFTING_ARMS)
+
+    def with_same_head(self, run_id: str, n_max: int, limit: int = 20) -> list[str]:
+        return [str(row["run_id"]) for row in self._db.rows(_WITH_SAME_HEAD, [n_max, run_id, limit])]
 
     def prefill(self, run_ids: list[str]) -> list[Row]:
         return self._db.rows(_PREFILL, [run_ids])

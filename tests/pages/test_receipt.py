@@ -99,6 +99,15 @@ def test_telemetry_is_not_recorded_until_the_box_tells_it(open_page: OpenPage, h
     assert not at.exception and "—? Temperature, clocks and power were not recorded for this cell." in words(at)
 
 
+def test_acceptance_against_context_stands_with_its_counts(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house)
+    write_run(house, prompt_n=3000)
+    said = words(tab(open_page, f"{run_id}-1-1", "Acceptance by context"))
+    assert "1–128 tokens: 180 of 204 proposed accepted (88%), 3 answers" in said
+    assert "2,049–4,096 tokens: 180 of 204 proposed accepted (88%), 3 answers" in said
+    assert "The baseline drafts nothing." in words(tab(open_page, f"{run_id}-0-1", "Acceptance by context"))
+
+
 def test_diagnosis_failure_modes_projection_and_next_cell(open_page: OpenPage, house: House) -> None:
     run_id = write_run(house, rates={0: [22.0, 22.2, 22.4], 1: [26.1, 26.3, 26.5], 2: [18.0, 18.1, 18.2]}, drifted=True)
     at = open_page("receipt", cell=f"{run_id}-2-1")
