@@ -94,6 +94,7 @@ def test_a_socket_without_proof_gets_no_data_from_any_page(locked):
         "forged": {"Origin": here, "Cookie": cookie_of(locked)[:-3] + "AAA"},
         "stale": {"Origin": here, "Cookie": cookie_of(locked, age_s=OPEN_S + 5)},
         "another house": {"Origin": here, "Cookie": cookie_of(locked).split("=")[0] + "=" + other.enter(other.token)},
+        "identity headers": {"Origin": here, "X-Forwarded-User": "root", "Remote-User": "root", "X-Forwarded-Email": "root@example.org"},
         "another name": {"Origin": here, "Cookie": "draftledger=" + cookie_of(locked).split("=", 1)[1]},
     }
     for name, headers in proofs.items():
