@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.domain.arms import LONGEST_BUDGET_S
 from core.domain.box import Box
 from core.domain.cost_line import ALL, NONE
 from core.domain.engine_flags import FlagProblem, check
@@ -11,6 +12,8 @@ from core.domain.run import SweepRequest
 from core.domain.workload import Prompt, Workload
 from core.engines.llamacpp import Arm, Dialect, arguments, dialect_of, forced_arguments
 from core.errors import PreflightRefused
+
+LIFETIME_S, AFTER_BUDGET_S = 7200, 3600
 
 
 def spec_of(
@@ -39,7 +42,7 @@ def spec_of(
         "requested_by": who,
         "decision_head": head,
         "plan": plan.__dict__,
-        "limits": {"lifetime_s": 7200 + sum(one["at_most_s"] for one in suites), "load_s": 300, "request_s": 600, "grace_s": grace_s},
+        "limits": {"lifetime_s": _lifetime_s(request, suites), "load_s": 300, "request_s": 600, "grace_s": grace_s},
         "engine": {"id": request.engine_id},
         "model": {"name": request.model},
         "arms": arms,
@@ -57,6 +60,12 @@ def spec_of(
         "suites": suites,
         "asked": {"context": context, "sampling": body, "n_gpu_layers": request.n_gpu_layers, "n_cpu_moe": request.n_cpu_moe},
     }
+
+
+def _lifetime_s(request: SweepRequest, suites: list[dict[str, Any]]) -> float:
+    """How long the run may live at most: its time budget ends it in order before, the suites have limits of their own."""
+    sweep_s = max(LIFETIME_S, 60 * (request.budget_min or 0) + AFTER_BUDGET_S)
+    return min(sweep_s + sum(one["at_most_s"] for one in suites), LONGEST_BUDGET_S)
 
 
 def _refuse_flags(commands: list[list[str]], help_text: str) -> None:
