@@ -87,6 +87,7 @@ def _read_answer(fd: int) -> bytes:
 
 def _under_guard(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
     """The detached process: makes the agent and becomes its guard. Leaves through os._exit: nothing of the verb's clean-up may run here."""
+    code = 1
     try:
         _silence(folder)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -102,11 +103,12 @@ def _under_guard(root: str, folder: str, spec: Spec, agent_sha: str | None, lock
             os.close(fd)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the agent ends in order when the box shuts down, and its guard with it
         guard.keep(root, folder, spec, alive)
+        code = 0
     except BaseException:  # noqa: BLE001 - as below
         traceback.print_exc()
     finally:
         sys.stderr.flush()
-        os._exit(1)
+        os._exit(code)
 
 
 def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
