@@ -196,8 +196,12 @@ def _last_duties(root: str, folder: str, run_id: str, agent: dict[str, Any]) -> 
 def _leave_marker(folder: str, who: str) -> None:
     """The first one who asks is named; asking again changes nothing."""
     path = os.path.join(folder, "cancel")
-    if not os.path.lexists(path):
+    if os.path.lexists(path):
+        return
+    try:
         write_json(path, {"who": who})
+    except OSError:  # a full disk still takes an empty file: the run stops, only who asked is not told
+        os.close(open_private(path, os.O_WRONLY | os.O_CREAT))
 
 
 def reap(root: str) -> dict[str, Any]:

@@ -370,3 +370,16 @@ def test_a_run_may_live_longer_than_its_time_budget(house, box, start, budget_mi
     run_id = start(budget_min=budget_min)
     follow.follow_once(house, run_id)
     assert box.submitted[run_id]["limits"]["lifetime_s"] == lifetime_s
+
+
+def test_a_stop_that_the_box_could_not_take_is_carried_again(house, box, start, monkeypatch):
+    run_id = start()
+    follow.follow_once(house, run_id)
+    runs.stop_run(house, run_id, who="Bo")
+    real = box.cancel
+    monkeypatch.setattr(box, "cancel", lambda run_id, who: {"answer": "refused", "why": "[Errno 28] No space left on device"})
+    follow.follow_once(house, run_id)
+    monkeypatch.setattr(box, "cancel", real)
+    for _ in range(3):
+        follow.follow_once(house, run_id)
+    assert box.cancels == [(run_id, "Bo")], "until it is taken, and then no more"
