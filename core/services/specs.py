@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.domain.arms import LONGEST_BUDGET_S
+from core.domain.arms import FORCED_REPETITIONS, LONGEST_BUDGET_S, Plan
 from core.domain.box import Box
 from core.domain.cost_line import ALL, NONE
 from core.domain.engine_flags import FlagProblem, check
@@ -13,7 +13,8 @@ from core.domain.workload import Prompt, Workload
 from core.engines.llamacpp import Arm, Dialect, arguments, dialect_of, forced_arguments
 from core.errors import PreflightRefused
 
-LIFETIME_S, AFTER_BUDGET_S = 7200, 3600
+LOAD_S, REQUEST_S = 300.0, 600.0  # the longest that an engine may load, and an answer take
+PLAIN_S, LONGEST_S = 7200.0, LONGEST_BUDGET_S
 
 
 def spec_of(
@@ -42,7 +43,7 @@ def spec_of(
         "requested_by": who,
         "decision_head": head,
         "plan": plan.__dict__,
-        "limits": {"lifetime_s": _lifetime_s(request, suites), "load_s": 300, "request_s": 600, "grace_s": grace_s},
+        "limits": {"lifetime_s": _lifetime_s(plan, len(forced), suites), "load_s": LOAD_S, "request_s": REQUEST_S, "grace_s": grace_s},
         "engine": {"id": request.engine_id},
         "model": {"name": request.model},
         "arms": arms,
@@ -62,10 +63,10 @@ def spec_of(
     }
 
 
-def _lifetime_s(request: SweepRequest, suites: list[dict[str, Any]]) -> float:
-    """How long the run may live at most: its time budget ends it in order before, the suites have limits of their own."""
-    sweep_s = max(LIFETIME_S, 60 * (request.budget_min or 0) + AFTER_BUDGET_S)
-    return min(sweep_s + sum(one["at_most_s"] for one in suites), LONGEST_BUDGET_S)
+def _lifetime_s(plan: Plan, forced: int, suites: list[dict[str, Any]]) -> float:
+    """The hard end of a run: two hours, the time budget that was given, and what its forced points and suites take at most."""
+    point_s = LOAD_S + (FORCED_REPETITIONS + 1) * REQUEST_S
+    return min(LONGEST_S, PLAIN_S + plan.budget_s + forced * point_s + sum(one["at_most_s"] for one in suites))
 
 
 def _refuse_flags(commands: list[list[str]], help_text: str) -> None:

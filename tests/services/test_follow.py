@@ -364,14 +364,6 @@ def test_killed_between_the_last_event_and_the_end_of_the_run_closes_it_at_the_n
     assert house.store.runs.raw_files(run_id) == [] or became == "done"
 
 
-@pytest.mark.parametrize(("budget_min", "lifetime_s"), [(None, 7200), (30, 7200), (600, 39_600), (43_200, 2_592_000)])
-def test_a_run_may_live_longer_than_its_time_budget(house, box, start, budget_min, lifetime_s):
-    """The budget ends a sweep in order; the lifetime is for one that does not end."""
-    run_id = start(budget_min=budget_min)
-    follow.follow_once(house, run_id)
-    assert box.submitted[run_id]["limits"]["lifetime_s"] == lifetime_s
-
-
 def test_a_stop_that_the_box_could_not_take_is_carried_again(house, box, start, monkeypatch):
     run_id = start()
     follow.follow_once(house, run_id)
