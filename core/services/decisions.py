@@ -27,7 +27,7 @@ from core.domain.recipe import canonical, digest
 from core.domain.reference_sheet import price_for
 from core.errors import DecisionRefused, NotFound
 from core.services.access import authorize, record
-from core.services.decision_chain import ONE_AT_A_TIME, adopt_journal, append_entry
+from core.services.decision_chain import ONE_AT_A_TIME, adopt_journal, append_entry, refuse_where_broken
 from core.services.evidence import evidence_of
 from core.services.frozen import cell_conditions, freeze, unfit_for_keep
 from core.services.house import House
@@ -70,6 +70,7 @@ def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
         done = _signed_before(house, form.sign_id)
         if done:
             return done
+        refuse_where_broken(house)
         draft = _draft(house, form)
         if form.seen_sha256 and form.seen_sha256 != draft.sha256:
             raise DecisionRefused(
@@ -106,6 +107,7 @@ def withdraw(house: House, values: dict[str, Any]) -> dict[str, Any]:
         done = _signed_before(house, form.sign_id)
         if done:
             return done
+        refuse_where_broken(house)
         entries = house.store.decisions.all()
         entry_of(entries, form.number)
         state = standing(entries)[form.number]

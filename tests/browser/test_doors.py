@@ -109,6 +109,7 @@ def test_a_socket_without_proof_gets_no_data_from_any_page(locked):
             "Origin": here,
             "Cookie": cookie_of(locked).split("=")[0] + "=" + (other := LocalDoor(b"o" * 32)).enter(other.token),
         },
+        "identity headers": {"Origin": here, "X-Forwarded-User": "root", "Remote-User": "root", "X-Forwarded-Email": "root@example.org"},
         "another name": {"Origin": here, "Cookie": "draftledger=" + cookie_of(locked).split("=", 1)[1]},
     }
     for name, headers in proofs.items():
