@@ -81,8 +81,8 @@ def _carry_cancel(house: House, run: dict[str, Any], box: BenchBox) -> None:
     """Takes the wish to stop to the box; once it was taken, the run's own last event tells when it is over."""
     live = house.live.setdefault(run["run_id"], Live(moved_at=time.monotonic()))
     if not live.cancel_carried:
-        box.cancel(run["run_id"], run["cancel_by"].lstrip("- ") or "someone")
-        live.cancel_carried = True
+        answer = box.cancel(run["run_id"], run["cancel_by"].lstrip("- ") or "someone")
+        live.cancel_carried = answer.get("answer") != "refused"  # a box whose disk is full, for example: asked again at the next look
 
 
 def _reached(house: House, run_id: str) -> None:
