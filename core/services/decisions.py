@@ -147,7 +147,9 @@ def revision_of(house: House, worksheet_id: str) -> int:
 def _draft(house: House, form: DecisionForm) -> Draft:
     worksheet = get_worksheet(house, form.worksheet_id)
     evidence = evidence_of(house, worksheet, owner=form.owner)
-    frozen, price = with_handles(freeze(house, worksheet, evidence), lambda name: _handle_in(house, form, name)), price_for(evidence)
+    # Whoever reads the draft, its hash is the one that the owner signs: in the evidence everybody is only named.
+    frozen = with_handles(freeze(house, worksheet, evidence), lambda name: house.store.names.handle_of("", name))
+    price = price_for(evidence)
     gates, suggestion = frozen["gates"], frozen["suggestion"]
     earlier = in_force(house.store.decisions.all(), form.worksheet_id)
     details = {
