@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import resource
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
@@ -70,12 +71,20 @@ def _tell(token: str) -> None:
     print("  The link opens one browser, for twelve hours; then the next link is printed here.\n", flush=True)
 
 
+def _make_room() -> None:
+    """As many descriptors as this process may have: an open tab holds four, and the usual 1024 would end at some 250 tabs."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[dict[str, bool]]:
     """Refuses unsafe combinations of settings, opens the services before the first visitor, closes them at the end."""
     problems = start_problems(_facts(_settings()))
     if problems:
         _refuse("\n".join(problems))
+    _make_room()
     try:
         opened = await anyio.to_thread.run_sync(_services)
     except BenchError as error:

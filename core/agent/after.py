@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple, Sequence
 
 from core.agent.engine import Engine
 from core.agent.heartbeat import Heartbeat
@@ -14,11 +14,9 @@ from core.agent.pricing import draft_ms
 from core.agent.spec import Spec
 from core.agent.suites import MISSING, TIMEOUT, SuiteRunner, missing
 from core.agent.watch import Watch
-from core.domain.arms import FORCED_ALL, FORCED_NONE, OFF, SUITE, Stage
+from core.domain.arms import FORCED_ALL, FORCED_NONE, FORCED_REPETITIONS, OFF, SUITE, Measured, Stage
 from core.domain.cost_line import ALL, Point, across, fit
 from core.domain.price import step_ms, tokens_per_step
-
-FORCED_REPETITIONS = 3
 
 
 class Hands(NamedTuple):
@@ -36,12 +34,12 @@ class After:
         self._spec, self._ready, self._journal, self._watch = spec, ready, journal, watch
         self._beat, self._hands = beat, hands
 
-    def run(self, winner: int | None) -> None:
+    def run(self, winner: int | None, done: Sequence[Measured]) -> None:
         """Everything that was asked for beside the sweep; nothing where its baseline could not be measured. Raises Stopped, OutOfTime."""
         if winner is None:
             return
         if self._spec.forced:
-            self._forced_pass()
+            self._forced_pass(done)
         if self._spec.suites:
             for n in (winner or 1, OFF):
                 self._visit(Stage(SUITE, n, self._spec.plan.production_c, sum(item["runs"] for item in self._spec.suites)), self._suites)
@@ -65,21 +63,28 @@ class After:
             took_s=time.monotonic() - begun, load_s=0.0,
         )  # fmt: skip
 
-    def _forced_pass(self) -> None:
-        """Two points for each n, and the lines they give."""
+    def _forced_pass(self, done: Sequence[Measured]) -> None:
+        """Two points for each n, and the lines they give. A point that the time budget has no room for is left out, and named."""
         points = {}  # type: dict[tuple[int, str], list[Point]]
         drafting = {}  # type: dict[int, list[float]]
+        left_out = []  # type: list[dict[str, Any]]
+        purse = _Purse(self._spec.plan.budget_s, done)
         for item in self._spec.forced:
             word, n = item["point"], item["n_max"]
+            if not purse.affords_one():
+                left_out.append({"n_max": n, "point": word})
+                continue
+            begun = time.monotonic()
             stage = Stage(FORCED_ALL if word == ALL else FORCED_NONE, n, 1, FORCED_REPETITIONS)
             samples = []  # type: list[dict[str, Any]]
             self._visit(stage, self._repeating(word, samples), self._ready.filled(item["args"]), purpose="forced", synthetic=word)
             points[(n, word)] = [point for point in map(_point, samples) if point is not None]
             d_ms = draft_ms(samples)
             drafting[n] = drafting.get(n, []) + ([] if d_ms is None else [d_ms])
+            purse.spend(time.monotonic() - begun)
         known = {n: sum(found) / len(found) if found else None for n, found in drafting.items()}
         lines = fit(points, known)
-        self._journal.append("forced_fit", lines=[line.as_json() for line in lines], across=across(lines))
+        self._journal.append("forced_fit", lines=[line.as_json() for line in lines], across=across(lines), left_out=left_out)
 
     def _repeating(self, word: str, samples: list[dict[str, Any]]) -> Callable[[Stage, Engine], str]:
         """Warm-up and repetitions of one forced point; a repetition that cannot be counted ends the point."""
@@ -114,6 +119,22 @@ class After:
                 if found["status"] in (MISSING, TIMEOUT) or engine.died():
                     break
         return reason
+
+
+class _Purse:
+    """What is left of the time budget, seconds; each further point is taken to last as long as the longest single-stream visit so far."""
+
+    def __init__(self, budget_s: float, done: Sequence[Measured]) -> None:
+        self._budget_s = budget_s
+        self._spent_s = sum(item.took_s for item in done)
+        self._longest_s = max((item.took_s for item in done if item.stage.c == 1), default=0.0)
+
+    def affords_one(self) -> bool:
+        return not self._budget_s or self._spent_s + self._longest_s <= self._budget_s
+
+    def spend(self, seconds: float) -> None:
+        self._spent_s += seconds
+        self._longest_s = max(self._longest_s, seconds)
 
 
 def _point(sample: dict[str, Any]) -> Point | None:

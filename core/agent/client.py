@@ -1,23 +1,22 @@
-"""Streamed requests to the engine, timed by the client's own clock. Standard library only; one thread waits for all streams."""
+"""A streamed request to the engine, timed by the client's own clock. Standard library only."""
 
 from __future__ import annotations
 
 import hashlib
 import http.client
 import json
-import select
 import socket
+import struct
 import time
-from typing import Any, Callable, Protocol, Sequence
+from typing import Any, Sequence
 
 from core.agent.reply import ENDS, ERROR_BYTES, Reply, gaps_ms, text_and_reason
-from core.agent.watch import Watch
 
-_AT_ONCE = 1 << 16
+_AT_ONCE = 1 << 14
 _HELD = 2000  # readings a stream may hold before they are taken apart
 _SEND_S = 10.0
-_LOOK_S = 0.2
-ENDED_EARLY = "the request took longer than its limit"
+LOOK_S = 0.2  # the longest that a reading waits
+_LOOK_TIMEVAL = struct.pack("@ll", 0, int(LOOK_S * 1e6))
 
 
 class Door:
@@ -66,18 +65,24 @@ class Stream:
         lines += ["%s: %s" % pair for pair in self._door.headers().items()]
         self._sent = self._ended = time.monotonic_ns()
         try:
-            self._socket = socket.create_connection(("127.0.0.1", self._door.port), timeout=_SEND_S)
+            self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            self._socket.settimeout(_SEND_S)
+            self._socket.connect(("127.0.0.1", self._door.port))
             self._socket.sendall("\r\n".join(lines).encode("ascii") + b"\r\n\r\n" + data)
-            self._socket.setblocking(False)
+            self._socket.settimeout(None)
+            # The kernel's own limit on a reading that waits: Python's would poll before each, a second system call for every token.
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _LOOK_TIMEVAL)
         except OSError as error:
             self._fail("%s: %s" % (type(error).__name__, error))
             return None
         return self._socket
 
-    def take(self) -> bool:
-        """Notes the bytes that came; False when the answer is over. Runs once for every token: nothing is parsed here."""
+    def take(self, flags: int = socket.MSG_DONTWAIT) -> bool:
+        """Notes the bytes that came; False when the answer is over. Runs once for every token: nothing is parsed here.
+
+        `flags` 0 waits for them, a fifth of a second at most."""
         try:
-            data = self._socket.recv(_AT_ONCE)  # type: ignore[union-attr]
+            data = self._socket.recv(_AT_ONCE, flags)  # type: ignore[union-attr]
         except BlockingIOError:
             return True
         except OSError as error:
@@ -115,8 +120,7 @@ class Stream:
     def _take_apart(self, *, is_all: bool = False) -> None:
         came, self._came = self._came, []
         try:
-            for at, data in came:
-                self._reply.feed(at, data)
+            self._reply.feed(came)
             if is_all:
                 self._reply.rest(self._ended)
         except (ValueError, RecursionError) as error:
@@ -129,32 +133,27 @@ class Stream:
             self._fail("the connection closed without an answer")
         elif reply.status != 200:
             self._fail(reply.error_body.decode("utf-8", "replace"))
-        arrivals, said = self._read_events(reply.events)
-        self.arrivals = arrivals
+        self._read_objects(reply.objects)
+        self.arrivals = arrivals = [at for at, _ in reply.said]
         answer["events"], answer["gap_ms"] = len(arrivals), gaps_ms(arrivals)
         answer["wall_ms"] = (self._ended - self._sent) / 1e6
-        answer["text_sha256"] = hashlib.sha256("".join(said).encode("utf-8", "replace")).hexdigest()
+        answer["text_sha256"] = hashlib.sha256("".join([text for _, text in reply.said]).encode("utf-8", "replace")).hexdigest()
         answer["cached_tokens"] = cached_tokens(answer)
         if arrivals:
             self._clock(arrivals)
 
-    def _read_events(self, events: list[tuple[int, dict[str, Any]]]) -> tuple[list[int], list[str]]:
-        """Arrival of every event with text, and the texts; the rest goes into `answer`."""
-        answer, arrivals, said = self.answer, [], []
-        for at, event in events:
+    def _read_objects(self, events: list[dict[str, Any]]) -> None:
+        """What the events told beside their text."""
+        answer = self.answer
+        for event in events:
             if "error" in event:
                 self._fail(json.dumps(event["error"])[:ERROR_BYTES])
-            text, reason = text_and_reason(event)
-            if text:
-                arrivals.append(at)
-                said.append(text)
-            answer["finish_reason"] = reason or answer["finish_reason"]
+            answer["finish_reason"] = text_and_reason(event)[1] or answer["finish_reason"]
             for key in ("timings", "usage"):
                 if isinstance(event.get(key), dict):
                     answer[key] = event[key]
             slot = event.get("id_slot")
             answer["slot"] = slot if isinstance(slot, int) and slot >= 0 else answer["slot"]
-        return arrivals, said
 
     def _clock(self, arrivals: list[int]) -> None:
         """What the client's own clock says. The last token is kept apart from the decode rate: it includes waiting and prompt."""
@@ -189,81 +188,3 @@ def body_for(route: str, body: dict[str, Any], said: Sequence[str], max_tokens: 
     else:
         full["prompt"] = "\n".join(said)
     return full
-
-
-class Talker(Protocol):
-    """What `converse` waits for: one request, or several one after another. See Stream."""
-
-    answer: dict[str, Any]
-
-    def open(self) -> socket.socket | None: ...
-
-    def take(self) -> bool: ...
-
-    def go_on(self) -> socket.socket | None: ...
-
-    def close(self, why: str = "") -> None: ...
-
-
-def converse(streams: Sequence[Talker], watch: Watch, limit_s: float, died: Callable[[], bool]) -> None:
-    """Runs all streams to their end; gives them up when the run is stopped, the limit is over or the engine is gone.
-
-    One thread waits for all of them and only notes what came when: parsing while tokens are awaited would slow the engine on a small box.
-    """
-    talk = _Talk(streams)
-    deadline = time.monotonic() + limit_s
-    why = "the run was stopped"
-    try:
-        talk.begin()
-        while talk.is_open:
-            talk.listen(min(_LOOK_S, limit_s))
-            watch()
-            if died():
-                talk.listen(1.0)  # what it had sent already may still be read
-                why = "the engine ended"
-                return
-            if time.monotonic() > deadline:
-                why = ENDED_EARLY
-                return
-    finally:
-        talk.end(why)
-
-
-class _Talk:
-    """Which streams are still open, and one wait for all of them."""
-
-    def __init__(self, streams: Sequence[Talker]) -> None:
-        self._streams = streams
-        self._open = {}  # type: dict[int, Talker]
-        self._poll = select.poll()
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._open)
-
-    def begin(self) -> None:
-        for stream in self._streams:
-            self._wait_for(stream, stream.open())
-
-    def _wait_for(self, stream: Talker, found: socket.socket | None) -> None:
-        if found is not None:
-            self._poll.register(found, select.POLLIN)
-            self._open[found.fileno()] = stream
-
-    def listen(self, seconds: float) -> None:
-        """Takes in what comes for so long, or until all answers are over."""
-        ready, talking, clock = self._poll.poll, self._open, time.monotonic
-        until, limit_ms = clock() + seconds, 1000.0 * seconds
-        while talking:
-            for number, _ in ready(limit_ms):
-                if not talking[number].take():
-                    self._poll.unregister(number)
-                    stream = talking.pop(number)
-                    self._wait_for(stream, stream.go_on())
-            if clock() >= until:
-                return
-
-    def end(self, why: str) -> None:
-        still = list(self._open.values())
-        for stream in self._streams:
-            stream.close(why if any(stream is one for one in still) else "")

@@ -1,4 +1,4 @@
-"""A small file that shows the run moves: rewritten aside and renamed at least each second, so the ledger can stay short."""
+"""A small file that shows the run moves: rewritten aside and renamed each second and at each change, so the ledger can stay short."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import threading
 import time
 from typing import Any
 
-from core.agent import proc
+from core.agent.detached import myself
 from core.agent.files import write_json
 
-EVERY_S = 0.5
+EVERY_S = 1.0
 
 
 class Heartbeat:
@@ -18,11 +18,9 @@ class Heartbeat:
 
     def __init__(self, folder: str) -> None:
         self._path = os.path.join(folder, "heartbeat.json")
-        me = proc.look(os.getpid())
-        self._shown = {
-            "counter": 0, "phase": "starting", "stage": None, "repetition": None, "repetitions": None, "tok_per_s": None,
-            "pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(),
-        }  # type: dict[str, Any]  # fmt: skip
+        self._shown = dict(
+            myself(), counter=0, phase="starting", stage=None, repetition=None, repetitions=None, tok_per_s=None,
+        )  # fmt: skip
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)

@@ -10,6 +10,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from core.agent import leftovers, locks, proc
+from core.agent.detached import detach, silence
 from core.agent.files import Refused, open_private, read_object, run_folder, write_json
 from core.agent.journal import is_finished
 from core.domain.arms import cancelled
@@ -38,9 +39,11 @@ def start(root: str, run_id: str, agent_sha: str | None) -> dict[str, Any]:
 def _start(root: str, folder: str, run_id: str, agent_sha: str | None, door_fd: int) -> dict[str, Any]:
     if leftovers.read_agent(folder) or is_finished(folder):
         return {"answer": "already", "finished": is_finished(folder)}
+    from core.agent.bounds import refuse_beyond
     from core.agent.spec import read_spec  # asking for a state is the common case and should not compile the whole agent
 
     spec = read_spec(folder, run_id)
+    refuse_beyond(root, spec)
     lock_fd = locks.take_box(root, run_id)
     if lock_fd is None:
         return {"answer": "busy", "by": locks.box_holder(root)}
@@ -52,22 +55,8 @@ def _start(root: str, folder: str, run_id: str, agent_sha: str | None, door_fd: 
 
 
 def _detach(root: str, folder: str, spec: Spec, agent_sha: str | None, fds: tuple[int, int]) -> int:
-    """Two forks and a session of its own between us; waits until the agent has written its first event."""
-    reader, writer = os.pipe()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    first = os.fork()
-    if first == 0:
-        try:
-            os.setsid()
-            if os.fork() == 0:
-                os.close(reader)
-                os.close(fds[1])
-                _under_guard(root, folder, spec, agent_sha, fds[0], writer)
-        finally:
-            os._exit(0)
-    os.close(writer)
-    os.waitpid(first, 0)
+    """The run's agent as a process of its own; waits until it has written its first event. `fds`: the box's lock, kept; the door, not."""
+    reader = detach(lambda writer: _under_guard(root, folder, spec, agent_sha, fds[0], writer), closing=fds[1:])
     with os.fdopen(reader, "rb") as stream:
         word, _, rest = _read_answer(stream.fileno()).partition(b" ")
     if word == _STARTED:
@@ -87,9 +76,9 @@ def _read_answer(fd: int) -> bytes:
 
 def _under_guard(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
     """The detached process: makes the agent and becomes its guard. Leaves through os._exit: nothing of the verb's clean-up may run here."""
+    code = 1
     try:
-        _silence(folder)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        silence(open_private(os.path.join(folder, "agent.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         proc.become_subreaper()
         from core.agent import guard
@@ -102,11 +91,12 @@ def _under_guard(root: str, folder: str, spec: Spec, agent_sha: str | None, lock
             os.close(fd)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the agent ends in order when the box shuts down, and its guard with it
         guard.keep(root, folder, spec, alive)
+        code = 0
     except BaseException:  # noqa: BLE001 - as below
         traceback.print_exc()
     finally:
         sys.stderr.flush()
-        os._exit(1)
+        os._exit(code)
 
 
 def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
@@ -132,16 +122,6 @@ def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_
     finally:
         sys.stderr.flush()
         os._exit(code)
-
-
-def _silence(folder: str) -> None:
-    """All three streams away from whoever started us: an open one would hold the caller's channel for the whole run."""
-    log = open_private(os.path.join(folder, "agent.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    null = os.open(os.devnull, os.O_RDONLY)
-    for number, fd in ((0, null), (1, log), (2, log)):
-        os.dup2(fd, number)
-    os.close(log)
-    os.close(null)
 
 
 def state(root: str, run_id: str) -> dict[str, Any]:
@@ -194,8 +174,12 @@ def _last_duties(root: str, folder: str, run_id: str, agent: dict[str, Any]) -> 
 def _leave_marker(folder: str, who: str) -> None:
     """The first one who asks is named; asking again changes nothing."""
     path = os.path.join(folder, "cancel")
-    if not os.path.lexists(path):
+    if os.path.lexists(path):
+        return
+    try:
         write_json(path, {"who": who})
+    except OSError:  # a full disk still takes an empty file: the run stops, only who asked is not told
+        os.close(open_private(path, os.O_WRONLY | os.O_CREAT))
 
 
 def reap(root: str) -> dict[str, Any]:

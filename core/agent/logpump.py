@@ -1,14 +1,23 @@
-"""Copies what an engine prints to its log file, byte for byte, with a limit on file and memory; keeps the last part at hand."""
+"""Copies what an engine prints to its log file, byte for byte, with a limit on file and memory; keeps the last part at hand.
+
+An engine prints a dozen lines around each request, one by one: to wake for every one of them would cost more than to read its tokens.
+So the thread looks some twenty times a second while there is something, and whoever asks for the log reads what is waiting itself.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import select
 import threading
 from typing import BinaryIO
 
 HEAD = 32 << 20  # kept from the start
 TAIL = 1 << 20  # kept from the end when there is more
+_PAUSE_S = 0.05
+_AT_ONCE = 1 << 16
+_SET_PIPE_SIZE, _PIPE = 1031, 1 << 20  # room for what is printed meanwhile
 _STATISTICS = re.compile(rb"^[^\n]{0,200}?statistics +([\w.-]+): [^\n]{0,2000}$", re.MULTILINE)
 
 
@@ -20,30 +29,62 @@ class LogPump(threading.Thread):
         self._fd, self._target, self._head, self._keep = fd, target, head, tail
         self._lock = threading.Lock()
         self._tail = b""
-        self.total = 0
+        self._total = 0
+        self._ended = False
+        self._hurry = threading.Event()
+        os.set_blocking(fd, False)
+        try:
+            fcntl.fcntl(fd, _SET_PIPE_SIZE, _PIPE)
+        except OSError:
+            pass  # a user's pipes may be limited: then the usual size has to do
 
     def run(self) -> None:
-        with os.fdopen(self._fd, "rb", buffering=0) as source, self._target as target:
-            while True:
-                try:
-                    chunk = source.read(1 << 16)
-                except OSError:
-                    break
-                if not chunk:
-                    break
-                self._take(chunk, target)
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        while not self._ended:
+            poll.poll()
+            if self._take():
+                self._hurry.wait(_PAUSE_S)
+        with self._lock, self._target as target:
+            os.close(self._fd)
             self._write_rest(target)
 
-    def _take(self, chunk: bytes, target: BinaryIO) -> None:
+    def join(self, timeout: float | None = None) -> None:
+        """Waits for the end, and from then on without a pause."""
+        self._hurry.set()
+        super().join(timeout)
+
+    def _take(self) -> bool:
+        """What is waiting, a pipe full at most: who prints without end holds nobody up. Whether that was all."""
         with self._lock:
-            room = self._head - self.total
-            self.total += len(chunk)
-            self._tail = (self._tail + chunk)[-self._keep :]
+            for _ in range(_PIPE // _AT_ONCE):
+                if self._ended:
+                    break
+                try:
+                    chunk = os.read(self._fd, _AT_ONCE)
+                except BlockingIOError:
+                    return True
+                except OSError:
+                    chunk = b""
+                self._ended = not chunk
+                self._keep_chunk(chunk)
+            return False
+
+    def _keep_chunk(self, chunk: bytes) -> None:
+        room = self._head - self._total
+        self._total += len(chunk)
+        self._tail = (self._tail + chunk)[-self._keep :]
         if room > 0:
-            _put(target, chunk[:room])
+            _put(self._target, chunk[:room])
+
+    @property
+    def total(self) -> int:
+        """Bytes printed so far."""
+        self._take()
+        return self._total
 
     def _write_rest(self, target: BinaryIO) -> None:
-        over = self.total - self._head
+        over = self._total - self._head
         if over > 0:
             rest = self._tail[-min(over, self._keep) :]
             if over > len(rest):
@@ -51,13 +92,14 @@ class LogPump(threading.Thread):
             _put(target, rest)
 
     def tail(self, size: int) -> bytes:
-        with self._lock:
-            return self._tail[-size:]
+        self._take()
+        return self._tail[-size:]
 
     def since(self, total: int) -> bytes:
         """What was printed after the log had `total` bytes, as far as it is kept."""
+        self._take()
         with self._lock:
-            new = self.total - total
+            new = self._total - total
             return self._tail[-new:] if new > 0 else b""
 
     def statistics_since(self, total: int) -> list[tuple[str, str]]:

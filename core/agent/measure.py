@@ -8,10 +8,11 @@ import time
 from typing import Any, Sequence
 
 from core.agent import boxfacts
-from core.agent.client import ENDED_EARLY, Stream, Talker, body_for, converse
+from core.agent.client import Stream, body_for
 from core.agent.during import box_facts
 from core.agent.engine import Engine
 from core.agent.spec import Spec
+from core.agent.talk import ENDED_EARLY, Talker, converse
 from core.agent.telemetry import Telemetry
 from core.agent.turns import Turns
 from core.agent.watch import Watch

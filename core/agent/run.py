@@ -13,6 +13,7 @@ from typing import Any
 
 from core.agent import cgroup, proc
 from core.agent.after import After, Hands
+from core.agent.detached import myself
 from core.agent.ending import last_words, prove
 from core.agent.engine import FOREIGN, Engine, ForeignPort, LoadFailed
 from core.agent.files import write_json
@@ -41,11 +42,7 @@ class Run:
         self._servers = 0
         self._engine: Engine | None = None
         self._load_s = 0.0
-        me = proc.look(os.getpid())
-        self._agent = {
-            "pid": os.getpid(), "start_time": me.start if me else 0, "boot_id": proc.boot_id(), "engines": [],
-            "cgroup": cgroup.make(spec.run_id),
-        }  # type: dict[str, Any]  # fmt: skip
+        self._agent = dict(myself(), engines=[], cgroup=cgroup.make(spec.run_id))
         self._gpu_over: float | None = None
 
     def open(self) -> None:
@@ -122,7 +119,7 @@ class Run:
             self._stages(ready)
             self._put_down()
             hands = Hands(self._launch, self._end, self._new_meter)
-            After(self._spec, ready, self._journal, self._watch, self._beat, hands).run(sweep.winner(self._done))
+            After(self._spec, ready, self._journal, self._watch, self._beat, hands).run(sweep.winner(self._done), self._done)
         finally:
             self._put_down()
             self._gpu_over = self._telemetry.still_held_mib(max(GPU_LEAST_S, self._spec.limits.grace_s))
@@ -159,7 +156,7 @@ class Run:
         """What the opening baseline, as a pilot, says about noise: repetitions needed and what they cost."""
         pilot = self._done[0]
         each = (pilot.took_s - pilot.load_s) / (pilot.stage.repetitions + 1)
-        found = noise_plan(pilot.tok_per_s, self._spec.plan, repetition_s=each, load_s=pilot.load_s)
+        found = noise_plan(pilot.tok_per_s, self._spec.plan, repetition_s=each, load_s=pilot.load_s, forced=len(self._spec.forced))
         return found.as_json() if found else None
 
     def _ratio(self, winner: int | None) -> float | None:

@@ -93,10 +93,10 @@ class SuiteRunner:
                 [sys.executable, "-I", "-S", "-c", STEP, str(os.getpid()), ""] + argv, stdin=subprocess.DEVNULL, stdout=ends[0][1],
                 stderr=ends[1][1], env=environment, cwd=folder, start_new_session=True,
             )  # fmt: skip
-        except BaseException:
+        except (OSError, ValueError) as error:  # ValueError: an argument that no command line can hold
             for reader, _ in ends:
                 os.close(reader)
-            raise
+            raise OSError(str(error)) from error
         finally:
             for _, writer in ends:
                 os.close(writer)

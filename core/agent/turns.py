@@ -26,9 +26,9 @@ class Turns:
         """Sends the first request; the socket to wait on, None when nobody took it."""
         return self._streams[0].open()
 
-    def take(self) -> bool:
+    def take(self, flags: int = socket.MSG_DONTWAIT) -> bool:
         """Notes the bytes that came; False when this turn's answer is over."""
-        return self._streams[self._at].take()
+        return self._streams[self._at].take(flags)
 
     def go_on(self) -> socket.socket | None:
         """Takes the turn apart and sends the next; None after the last one, or after one that went wrong."""

@@ -26,6 +26,12 @@ class AgainOrder(Record):
     run_id: str = Field(default_factory=new_run_id, pattern=_RUN_ID)
 
 
+class PlaceOrder(Record):
+    """Where a waiting run goes in the queue of its box."""
+
+    to: Literal["first", "earlier", "later"]
+
+
 class TextFile(Record):
     """A file as text."""
 

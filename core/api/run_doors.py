@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 from core.api.door import Answer, ApiDoor, Call
-from core.api.orders import AgainOrder, ImportOrder, ReadOrder, RecipeOrder, SweepOrder
+from core.api.orders import AgainOrder, ImportOrder, PlaceOrder, ReadOrder, RecipeOrder, SweepOrder
 from core.domain.forms import checked
 from core.domain.matrix_filter import MatrixFilter
 from core.domain.price_form import PriceForm, priced
+from core.domain.run import QUEUED
 from core.errors import NotFound
 from core.formats.reader import read
 from core.services import runs
@@ -19,6 +20,7 @@ from core.services.explain import explain
 from core.services.house import House
 from core.services.imports import import_files, storable
 from core.services.matrix import matrix_rows
+from core.services.queue import move_in_queue, queue_of
 from core.services.receipt_files import receipt_json
 from core.services.receipts import receipt
 from core.services.recipes import recipe_file, sweep_of_recipe
@@ -74,6 +76,12 @@ def _stop(house: House, call: Call) -> Answer:
     return {"run_id": call.path["run_id"], "asked": True}
 
 
+def _place(house: House, call: Call) -> Answer:
+    move_in_queue(house, call.path["run_id"], checked(PlaceOrder, call.body).to)
+    line = queue_of(house, runs.get_run(house, call.path["run_id"])["box_id"])
+    return {"queue": [run["run_id"] for run in line if run["state"] == QUEUED]}
+
+
 def _recipe(house: House, call: Call) -> Answer:
     found = recipe_file(house, call.path["run_id"])
     if found is None:
@@ -119,6 +127,7 @@ RUN_DOORS = (
     ApiDoor("GET", "/runs/{run_id}", "see", "One run: state, stages, cells, residuals, forecast, suites, end.", _run),
     ApiDoor("POST", "/runs", "run.start", "Start a sweep.", _sweep, body=SweepOrder),
     ApiDoor("POST", "/runs/{run_id}/stop", "run.stop", "Ask a run to stop.", _stop),
+    ApiDoor("POST", "/runs/{run_id}/place", "run.order", "Move a waiting run in the queue of its box.", _place, body=PlaceOrder),
     ApiDoor("POST", "/runs/{run_id}/repeat", "run.start", "Run the same sweep again, whole.", _repeat, body=AgainOrder),
     ApiDoor("POST", "/runs/{run_id}/resume", "run.start", "Go on with an interrupted run as a new segment.", _resume, body=AgainOrder),
     ApiDoor("GET", "/runs/{run_id}/recipe", "export", "The winning recipe of a run as a recipe file.", _recipe),

@@ -10,6 +10,7 @@ from typing import Any, Dict, Tuple
 OFF = 0
 BASELINE, STEP, BETWEEN, BASELINE_AGAIN, PRODUCTION = "baseline", "step", "baseline-between", "baseline-again", "production"
 FORCED_ALL, FORCED_NONE, SUITE = "forced-all", "forced-none", "suite"  # after the sweep: they decide nothing in it
+FORCED_REPETITIONS = 3  # of each forced point
 LOAD = "load"  # winner and baseline at a further concurrency, after everything a decision needs
 ABBA, INTERLEAVED, BLOCK = "abba", "interleaved", "block"
 MAX_REPETITIONS = 8  # a side, however undecided

@@ -9,7 +9,7 @@ from math import sqrt
 from statistics import NormalDist, median
 from typing import Dict, Optional, Sequence, Tuple
 
-from core.domain.arms import ABBA, BLOCK, INTERLEAVED, MAX_REPETITIONS, Plan
+from core.domain.arms import ABBA, BLOCK, FORCED_REPETITIONS, INTERLEAVED, MAX_REPETITIONS, Plan
 from core.domain.stats import ABOVE, DRIFT_LIMIT, LATER_P_LIMIT, MIN_GAIN, P_LIMIT, compare, is_drifted, permutation_p
 
 NOT_ABOVE, UNDECIDED = "not-above", "undecided"
@@ -128,18 +128,22 @@ def _seen_with(spread: float, repetitions: int, p_limit: float) -> float:
 
 
 def noise_plan(
-    samples: Sequence[float], plan: Plan, *, repetition_s: float, load_s: float, difference: float = DIFFERENCE
+    samples: Sequence[float], plan: Plan, *, repetition_s: float, load_s: float, difference: float = DIFFERENCE, forced: int = 0
 ) -> Optional[NoisePlan]:
-    """From a pilot's baseline rates: repetitions needed to see `difference`, and what the sweep costs. None under 3 samples."""
+    """From a pilot's baseline rates: repetitions needed to see `difference`, and what the sweep costs. None under 3 samples.
+
+    `forced`: points of the forced-acceptance pass that follows it.
+    """
     if len(samples) < 3:
         return None
     spread = spread_of(samples)
     enough = [k for k in range(3, MAX_REPETITIONS + 1) if _seen_with(spread, k, P_LIMIT) <= max(difference, MIN_GAIN)]
     needed = enough[0] if enough else None
     sizes = sorted({needed or MAX_REPETITIONS, plan.repetitions, MAX_REPETITIONS})
-    minutes = {k: _minutes(plan, k, repetition_s, load_s) for k in sizes}
+    after = forced * (load_s + (FORCED_REPETITIONS + 1) * repetition_s) / 60.0
+    minutes = {k: _minutes(plan, k, repetition_s, load_s) + after for k in sizes}
     smallest = {k: _seen_with(spread, k, P_LIMIT) for k in sizes}
-    return NoisePlan(spread, difference, needed, smallest, minutes, _words(spread, difference, needed, minutes, smallest))
+    return NoisePlan(spread, difference, needed, smallest, minutes, _words(spread, difference, needed, minutes, smallest, bool(forced)))
 
 
 def _minutes(plan: Plan, repetitions: int, repetition_s: float, load_s: float) -> float:
@@ -150,15 +154,18 @@ def _minutes(plan: Plan, repetitions: int, repetition_s: float, load_s: float) -
     return visits * (load_s + (repetitions + 1) * repetition_s) / 60.0
 
 
-def _words(spread: float, difference: float, needed: Optional[int], minutes: Dict[int, float], smallest: Dict[int, float]) -> str:
+def _words(
+    spread: float, difference: float, needed: Optional[int], minutes: Dict[int, float], smallest: Dict[int, float], forced: bool
+) -> str:
+    whole = "the whole sweep and its forced pass" if forced else "the whole sweep"
     lead = "One repetition varies by %.1f %%." % (100.0 * spread)
     if needed is None:
         most = MAX_REPETITIONS
         return "%s A difference of %.1f %% is too small for %d repetitions a side (%s); they show %.1f %% or more." % (
             lead, 100.0 * difference, most, _long(minutes[most]), 100.0 * smallest[most],
         )  # fmt: skip
-    return "%s A difference of %.1f %% needs %d repetitions a side: %s for the whole sweep." % (
-        lead, 100.0 * difference, needed, _long(minutes[needed]),
+    return "%s A difference of %.1f %% needs %d repetitions a side: %s for %s." % (
+        lead, 100.0 * difference, needed, _long(minutes[needed]), whole,
     )  # fmt: skip
 
 

@@ -44,13 +44,21 @@ def speedup_curve(house: House, run_id: str) -> dict[str, Any]:
         asked = run["request"].get("forced")
         return {"state": "failed" if asked else "not_run", "why": _why_no_pass(run, bool(asked)), **empty}
     cells = {cell["n_max"]: cell for cell in house.store.cells.of_run(run_id) if cell["c"] == 1 and cell["n"]}
-    lines = cost_lines(house, run_id)
+    lines, short = cost_lines(house, run_id), _left_out(fits[-1]["body"])
+    if not lines and short:
+        return {"state": "not_run", "why": short, **empty}
     if not lines or 0 not in cells:
         why = "The forced pass brought no n with both of its points; the reasons stand beside its stages." if not lines else "No baseline."
         return {"state": "failed", "why": why, **empty}
     h_ms = 1000.0 / cells[0]["tok_per_s"]
     shown = [_line(line, h_ms, cells.get(line.n_max), cells[0]) for line in lines]
-    return {"state": "ok", "why": "", "h_ms": h_ms, "across": fits[-1]["body"].get("across"), "lines": shown}
+    return {"state": "ok", "why": short, "h_ms": h_ms, "across": fits[-1]["body"].get("across"), "lines": shown}
+
+
+def _left_out(fit: dict[str, Any]) -> str:
+    """Which points the time budget had no room for, "" where all were tried."""
+    points = [f"n={one['n_max']} {one['point']} accepted" for one in fit.get("left_out", [])]
+    return f"The time budget had no room for {', '.join(points)}: not run." if points else ""
 
 
 def _why_no_pass(run: dict[str, Any], asked: bool) -> str:

@@ -26,14 +26,17 @@ def noise_words(house: House, values: dict[str, Any]) -> dict[str, Any]:
     empty = {"state": "not_run", "text": NO_PILOT, "run_id": None, "repetitions": None, "minutes": None}
     try:
         known = {key: value for key, value in values.items() if key in Proposal.model_fields}
-        plan = SweepRequest(**{**known, "title": "noise"}).plan(is_moe=True, placement="unknown")
+        request = SweepRequest(**{**known, "title": "noise"})
+        plan = request.plan(is_moe=True, placement="unknown")
     except (ValueError, InvalidInput):
         return {**empty, "text": "The noise plan is shown as soon as the fields above can be read."}
     same = ("box_id", "engine_id", "model", "workload_id")
     for run in house.store.runs.find():
         if run["state"] not in ACTIVE and all(run["request"].get(key) == values.get(key) for key in same):
             pilot = _pilot(house, run["run_id"])
-            found = pilot and noise_plan(pilot[0], plan, repetition_s=pilot[1], load_s=pilot[2], difference=DIFFERENCE)
+            found = pilot and noise_plan(
+                pilot[0], plan, repetition_s=pilot[1], load_s=pilot[2], difference=DIFFERENCE, forced=2 * plan.n_max * request.forced
+            )
             if found:
                 needed = found.repetitions
                 text = f"{found.text} By the opening baseline of run {short(run['run_id'])}, the newest like this one."

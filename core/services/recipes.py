@@ -11,6 +11,7 @@ from core.domain.run import Proposal
 from core.errors import InvalidInput, NotFound
 from core.formats.recipe_file import KEPT, as_json, file_name, read_recipe, write_recipe
 from core.services.access import authorize
+from core.services.cell_gates import gates_of_run
 from core.services.house import House
 
 _NOT_WRITTEN = ("worksheet_id", "recipe_id", "attempt", "repeat_of", "segment_of", "first_n")  # of that run, not of its recipe
@@ -79,8 +80,17 @@ def _measured(house: House, run: dict[str, Any], cell: dict[str, Any], baseline:
         "drifted": end.get("drifted"),
         "supports_keep": end.get("supports_keep"),
         "stop": (end.get("stop") or {}).get("text"),
-        "gates": _gates(house, run) or None,
+        "cell_gate": _cell_gate(house, run["run_id"], cell),
+        "gates": _gates(house, run) or "not recorded: no worksheet rests on this run",
     }
+
+
+def _cell_gate(house: House, run_id: str, cell: dict[str, Any]) -> str:
+    """What the cell gate says of the arm, in a sentence."""
+    gate = gates_of_run(house, run_id).get((cell["n_max"], cell["c"]))
+    if gate is None:
+        return "not recorded"
+    return "pass" if gate["usable"] else f"{'fail' if gate['state'] == 'fail' else 'not recorded'}: {gate['why']}"
 
 
 def _gates(house: House, run: dict[str, Any]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from statistics import median
 from typing import Any
 
-from core.domain.arms import FORCED_ALL, FORCED_NONE, SUITE
+from core.domain.arms import FORCED_ALL, FORCED_NONE, FORCED_REPETITIONS, SUITE
 from core.domain.cell_gate import gated
 from core.domain.forms import Name, Record, checked
 from core.domain.looks import limit_for
@@ -18,6 +18,7 @@ from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import Stage, possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
 from core.services.access import authorize
+from core.services.box_limits import refuse_beyond
 from core.services.boxes import model_names
 from core.services.cell_gates import gate_of_stage, gates_of_run
 from core.services.house import House, Live
@@ -88,6 +89,7 @@ def _refuse_unknown(house: House, request: SweepRequest) -> None:
     for suite_id in request.suites:
         if box.suite(suite_id) is None:
             raise NotFound("suite", suite_id, [suite.id for suite in box.suites])
+    refuse_beyond(house, box, request)
     known = model_names(house, box)
     if request.model not in known:
         raise NotFound("model", request.model, known)
@@ -255,7 +257,7 @@ def _planned(run: dict[str, Any], known: dict[str, Any]) -> list[dict[str, Any]]
             only = f"only if n={stage.n_max - 1} pays" if stage.kind == "step" and stage.n_max > plan.first_n else ""
             rest.append(_planned_line(name, stage, only))
     if request.forced:
-        points = [Stage(kind, n, 1, 3) for n in range(1, request.n_max + 1) for kind in (FORCED_ALL, FORCED_NONE)]
+        points = [Stage(kind, n, 1, FORCED_REPETITIONS) for n in range(1, request.n_max + 1) for kind in (FORCED_ALL, FORCED_NONE)]
         rest += [_planned_line(stage.name, stage, "synthetic") for stage in points if stage.name not in known]
     if request.suites and not any(stage["kind"] == SUITE for stage in known.values()):
         rest.append(_planned_line("suites, on and off", Stage(SUITE, -1, plan.production_c, 2), ", ".join(request.suites)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.domain.arms import FORCED_REPETITIONS, LONGEST_BUDGET_S, Plan
 from core.domain.box import Box
 from core.domain.cost_line import ALL, NONE
 from core.domain.engine_flags import FlagProblem, check
@@ -11,6 +12,9 @@ from core.domain.run import SweepRequest
 from core.domain.workload import Prompt, Workload
 from core.engines.llamacpp import Arm, Dialect, arguments, dialect_of, forced_arguments
 from core.errors import PreflightRefused
+
+LOAD_S, REQUEST_S = 300.0, 600.0  # the longest that an engine may load, and an answer take
+PLAIN_S, LONGEST_S = 7200.0, LONGEST_BUDGET_S
 
 
 def spec_of(
@@ -33,13 +37,14 @@ def spec_of(
     _refuse_flags([one["args"] for one in [*arms, *forced]], engine["help_text"])
     suites = _suites(request, box)
     body = {"temperature": 0, "cache_prompt": False, "ignore_eos": True, "seed": 1}
+    lifetime_s = _lifetime_s(plan, len(forced), suites, box.limits.hours)
     return {
         "format": 1,
         "run_id": run_id,
         "requested_by": who,
         "decision_head": head,
         "plan": plan.__dict__,
-        "limits": {"lifetime_s": 7200 + sum(one["at_most_s"] for one in suites), "load_s": 300, "request_s": 600, "grace_s": grace_s},
+        "limits": {"lifetime_s": lifetime_s, "load_s": LOAD_S, "request_s": REQUEST_S, "grace_s": grace_s},
         "engine": {"id": request.engine_id},
         "model": {"name": request.model},
         "arms": arms,
@@ -57,6 +62,16 @@ def spec_of(
         "suites": suites,
         "asked": {"context": context, "sampling": body, "n_gpu_layers": request.n_gpu_layers, "n_cpu_moe": request.n_cpu_moe},
     }
+
+
+def _lifetime_s(plan: Plan, forced: int, suites: list[dict[str, Any]], most_hours: int | None) -> float:
+    """The hard end of a run: two hours, the time budget that was given, and what its forced points and suites take at most.
+
+    Never more than the box allows.
+    """
+    point_s = LOAD_S + (FORCED_REPETITIONS + 1) * REQUEST_S
+    longest = min(LONGEST_S, 3600.0 * most_hours) if most_hours else LONGEST_S
+    return min(longest, PLAIN_S + plan.budget_s + forced * point_s + sum(one["at_most_s"] for one in suites))
 
 
 def _refuse_flags(commands: list[list[str]], help_text: str) -> None:

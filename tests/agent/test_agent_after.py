@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from core.agent import proc
+from core.agent.suites import SuiteRunner
 from tests.agent.agent_box import Box, arm, run_id_of, wait_for
 from tests.agent.test_agent_sweep import names, of
 
@@ -119,6 +121,13 @@ def seven(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     )
     yield found
     found.clear_up()
+
+
+def test_an_argument_that_no_command_line_can_hold_is_told() -> None:
+    engine = SimpleNamespace(port=1, key="k", alias="a", pid=os.getpid())
+    runner = SuiteRunner(SimpleNamespace(run_id=run_id_of(1)), engine, lambda: None)  # type: ignore[arg-type]
+    found = runner.run(suite(argv=[sys.executable, "a\0b"]), 1)
+    assert (found["status"], found["score"]) == ("failed", None) and "null byte" in found["reason"]
 
 
 def told(box: Box, name: str) -> list[dict[str, Any]]:

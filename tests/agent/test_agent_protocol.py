@@ -6,13 +6,14 @@ import pytest
 
 from core.agent.pricing import draft_ms, figures_of, per_position
 from tests.agent.agent_box import Box
+from tests.agent.test_agent_after import forced
 from tests.agent.test_agent_sweep import names, of
 
 NOISY = [1.0, 0.9, 1.05, 0.97, 1.04, 0.93, 1.02, 0.95, 1.03]  # of 9 requests: the first is the warm-up
 
 
 def test_an_undecided_step_gets_more_repetitions_on_the_engine_that_is_up_then_on_the_other_arm(box: Box) -> None:
-    box.script(speeds={"0": 100, "1": 104}, at={"1": {"wobble": [1.0, 0.962, 1.0, 1.0, 1.0, 1.0]}})
+    box.script(speeds={"0": 100, "1": 104}, pace_s=0.1, at={"1": {"wobble": [1.0, 0.962, 1.0, 1.0, 1.0, 1.0]}})
     events = box.sweep(plan={"n_max": 1})
     assert names(events) == ["baseline", "n=1", "n=1", "baseline", "baseline again"]
     started = of(events, "stage_started")
@@ -82,12 +83,13 @@ def test_an_engine_without_room_for_the_head_stops_for_memory(box: Box) -> None:
     assert of(events, "stage_done")[2]["code"] == "out_of_memory"
 
 
-def test_a_time_budget_ends_the_climb_and_not_the_run(box: Box) -> None:
+def test_a_time_budget_ends_the_climb_and_the_forced_pass_and_not_the_run(box: Box) -> None:
     box.script(speeds={"0": 100, "1": 140, "2": 170, "3": 200})
-    events = box.sweep(plan={"budget_s": 0.01})
+    events = box.sweep(plan={"budget_s": 0.01}, forced=forced(1))
     assert names(events) == ["baseline", "n=1", "baseline again"]
     end = events[-1]
     assert (end["outcome"], end["winner"], end["stop"]["code"], end["drifted"]) == ("done", 1, "time_budget", False)
+    assert of(events, "forced_fit")[0]["left_out"] == [{"n_max": 1, "point": "all"}, {"n_max": 1, "point": "none"}]
 
 
 def test_a_baseline_that_moved_supports_no_keep(box: Box) -> None:

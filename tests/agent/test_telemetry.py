@@ -13,7 +13,6 @@ from core.agent import telemetry
 from core.agent.client import Door, Stream
 from core.agent.during import MOST_ROWS, box_facts
 from core.agent.measure import name_slots
-from core.agent.reply import Reply, gaps_ms
 from tests.agent.agent_box import Box
 from tests.agent.test_agent_sweep import of
 from tests.fakes.nvidia_smi import calls, install
@@ -150,43 +149,8 @@ def test_processes_of_another_space_are_neither_ours_nor_strangers() -> None:
     assert telemetry.strangers(None) is None and telemetry.strangers("n/a") is None
 
 
-CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-def events_of(*parts: bytes) -> Reply:
-    reply = Reply()
-    for at, part in enumerate(parts):
-        reply.feed(at, part)
-    reply.rest(len(parts))
-    return reply
-
-
-def test_an_answer_may_be_torn_anywhere() -> None:
-    body = b'data: {"choices":[{"delta":{"content":"\xc3\xa4"}}]}\n\ndata: {"timings":{"predicted_n":1}}\n\ndata: [DONE]\n\n'
-    whole = CHUNKED + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:7], body[7:60], body[60:])) + b"0\r\n\r\n"
-    wanted = [event for _, event in events_of(whole).events]
-    assert len(wanted) == 2 and wanted[0]["choices"][0]["delta"]["content"] == "ä"
-    for size in (1, 2, 3, 7, 64):
-        reply = events_of(*[whole[at : at + size] for at in range(0, len(whole), size)])
-        assert ([event for _, event in reply.events], reply.ended, reply.status) == (wanted, True, 200)
-    plain = events_of(b"HTTP/1.0 200 OK\r\n\r\n" + body[:-2])
-    assert [event for _, event in plain.events] == wanted
-
-
-@pytest.mark.parametrize("rubbish", [b"SSH-2.0-OpenSSH_9.2\r\n\r\n", CHUNKED + b"zz\r\nabc", b"HTTP/1.1 200 OK\r\n\r\ndata: [1]\n",
-                                     b"HTTP/1.1 200 OK\r\n\r\ndata: {x}\n", b"x" * 70_000])  # fmt: skip
-def test_what_is_no_answer_is_said_so(rubbish: bytes) -> None:
-    with pytest.raises(ValueError):
-        events_of(rubbish)
-
-
 def test_nobody_listening_is_a_failed_request() -> None:
     stream = Stream(Door(1, "k"), "/v1/chat/completions", {})
     assert stream.open() is None
     stream.close()
     assert "ConnectionRefusedError" in stream.answer["error"] and stream.answer["http_status"] is None
-
-
-def test_gaps_need_three_events() -> None:
-    assert gaps_ms([1, 2]) is None
-    assert gaps_ms([0, 1_000_000, 3_000_000])["p50"] == 1.5

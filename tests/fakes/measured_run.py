@@ -31,6 +31,7 @@ class _Writer:
 
     batch: Batch
     at: datetime
+    prompt_n: int
 
     def event(self, kind: str, **body: Any) -> int:
         self.batch.last_seq += 1
@@ -55,6 +56,7 @@ def write_run(
     gpus: dict[str, Any] | None = None,
     artifact_sha256: str = "ab" * 32,
     spec: dict[str, Any] | None = None,
+    prompt_n: int = 64,
     **asked: Any,
 ) -> str:
     """A run of `state` with one warm-up (cold) and the given warm rates per n_max at c=1, and at `production_c` where given.
@@ -76,7 +78,7 @@ def write_run(
     arms = [{"n_max": n, "c": c, "args": ["-m", "{model}", "-fit", "off"]} for n in range(4) for c in sorted({1, production_c})]
     usual = {"request": {"max_tokens": DECODE_TOKENS + 1}, "prompt_set_sha256": "ps" * 32, "asked": {"n_cpu_moe": 14}, "arms": arms}
     house.store.runs.set_spec(run_id, {**usual, **(spec or {})}, created_at)
-    writer = _Writer(Batch(run_id, 1000, 0, "0" * 64), created_at)
+    writer = _Writer(Batch(run_id, 1000, 0, "0" * 64), created_at, prompt_n)
     writer.event("run_started", run_id=run_id, hostname="scripted", pid=1)
     artifact = {"path": f"/models/{request['model']}.gguf", "size_bytes": 1 << 30, "sha256": artifact_sha256}
     writer.event("preflight", engine={"id": "embedded", "version_text": "version: 10473 (abc1234)"}, artifact=artifact,
@@ -150,7 +152,7 @@ def _sample(
         "counted": bool(repetition) and rate is not None,
         "kind": "real", "status": "failed" if rate is None else "ok", "reason": reason, "tok_per_s": rate,
         "client_tok_per_s": rate * 0.99 if rate and c == 1 else None, "ttft_ms": 81.4, "prefill_tok_per_s": 412.0, "wall_ms": 5000.0,
-        "decode_tokens": tokens, "predicted_ms": 1000.0 * tokens / rate if rate else None, "prompt_n": 64, "prompt_ms": 155.0,
+        "decode_tokens": tokens, "predicted_ms": 1000.0 * tokens / rate if rate else None, "prompt_n": writer.prompt_n, "prompt_ms": 155.0,
         "drafted": steps * n_max if n_max else None, "accepted": accepted, "steps": steps if n_max else None,
         "per_position": [0.9, 0.7, 0.5][:n_max] if n_max else None, "d_ms": d_ms if n_max and c == 1 else None,
         "prompt_ids": ["chat-01"], "text_sha256": ["cd" * 32], "provenance": "measured",
@@ -168,7 +170,7 @@ def _stream(row: dict[str, Any], slot: int) -> dict[str, Any]:
     timings = {
         "predicted_n": DECODE_TOKENS + 1,
         "predicted_ms": 1000.0 * DECODE_TOKENS * c / (rate or 1.0),
-        "prompt_n": 64,
+        "prompt_n": row["prompt_n"],
         "prompt_ms": 155.0,
     }
     if row["n_max"]:

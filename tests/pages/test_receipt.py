@@ -99,6 +99,15 @@ def test_telemetry_is_not_recorded_until_the_box_tells_it(open_page: OpenPage, h
     assert not at.exception and "—? Temperature, clocks and power were not recorded for this cell." in words(at)
 
 
+def test_acceptance_against_context_stands_with_its_counts(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house)
+    write_run(house, prompt_n=3000)
+    said = words(tab(open_page, f"{run_id}-1-1", "Acceptance by context"))
+    assert "1–128 tokens: 180 of 204 proposed accepted (88%), 3 answers" in said
+    assert "2,049–4,096 tokens: 180 of 204 proposed accepted (88%), 3 answers" in said
+    assert "The baseline drafts nothing." in words(tab(open_page, f"{run_id}-0-1", "Acceptance by context"))
+
+
 def test_diagnosis_failure_modes_projection_and_next_cell(open_page: OpenPage, house: House) -> None:
     run_id = write_run(house, rates={0: [22.0, 22.2, 22.4], 1: [26.1, 26.3, 26.5], 2: [18.0, 18.1, 18.2]}, drifted=True)
     at = open_page("receipt", cell=f"{run_id}-2-1")
@@ -143,6 +152,22 @@ def test_failed_cell_keeps_its_reason(open_page: OpenPage, house: House) -> None
     at = open_page("receipt", cell=f"{write_run(house, failed={3: 'out of memory'})}-3-1")
     assert not at.exception and "out of memory" in words(at)
     assert "✕ failed: out of memory" in list(at.dataframe[0].value["counts"])
+
+
+def test_an_arm_that_failed_before_a_repetition_has_a_receipt_with_its_command_and_reason(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house)
+    stage = {"stage": {"name": "n=3", "n_max": 3, "c": 1, "kind": "step"}, "status": "failed", "reason": "the engine ended while it loaded"}
+    start = {"server": 9, "n_max": 3, "c": 1, "argv": ["llama-server", "--spec-draft-n-max", "3"]}
+    with house.store.cells._db.tx() as cursor:  # type: ignore[attr-defined]
+        for seq, kind, body in ((9998, "server_starting", start), (9999, "stage_done", stage)):
+            cursor.execute("INSERT INTO run_events VALUES (?, ?, ?, now(), ?)", [run_id, seq, kind, json.dumps(body)])
+    matrix = open_page("matrix", provenance="measured")
+    assert f"](/receipt?cell={run_id}-3-1)" in matrix.table[0].value["n_max 3"].iloc[0]
+    at = open_page("receipt", cell=f"{run_id}-3-1")
+    assert not at.exception and "Nothing can be priced: the engine ended while it loaded." in words(at)
+    at.session_state["receipt-tabs"] = "Command"
+    at.run()
+    assert not at.exception and "llama-server --spec-draft-n-max 3" in words(at)
 
 
 def test_published_cell_is_not_usable_for_keep(open_page: OpenPage) -> None:

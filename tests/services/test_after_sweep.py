@@ -68,6 +68,7 @@ def test_the_spec_asks_for_two_points_of_each_n_and_an_engine_without_them_is_re
         (2, "all", ["--spec-synth-rates", "1,1"]),
         (2, "none", ["--spec-synth-rates", "0,0"]),
     ]
+    assert box.submitted[run_id]["limits"]["lifetime_s"] == 7200 + 4 * (300 + 4 * 600), "what the points take at most"
     assert "n=1, all accepted" in [stage["name"] for stage in runs.show_run(house, run_id)["stages"]]
     play(box, run_id)
     follow.follow_once(house, run_id)
@@ -126,6 +127,15 @@ def test_a_forecast_far_from_what_came_is_flagged(house, box, start):
     done(house, box, run_id, lambda lines: forced_fit(lines, n1=(80.0, 100.0)))
     found = residuals(house, run_id, 1, 1)["forecast"]
     assert found["state"] == "failed" and "expert routing" in found["text"]
+
+
+def test_points_without_room_in_the_time_budget_are_not_run(house, box, start):
+    run_id = start(forced=True, budget_min=600)
+    left_out = [{"n_max": 1, "point": "none"}, {"n_max": 2, "point": "all"}]
+    done(house, box, run_id, lambda lines: lines.add("forced_fit", lines=[], across=None, left_out=left_out))
+    assert box.submitted[run_id]["limits"]["lifetime_s"] == 7200 + 36_000 + 10_800
+    curve = speedup_curve(house, run_id)
+    assert curve["state"] == "not_run" and "n=1 none accepted, n=2 all accepted: not run" in curve["why"]
 
 
 def test_a_forced_pass_that_brought_nothing_says_so(house, box, start):
@@ -221,6 +231,7 @@ def test_the_winning_recipe_goes_out_and_a_run_starts_from_it(house, box, start)
     assert (asked["model"], asked["n_max"], asked["order"], asked["budget_min"], asked["context"]) == ("made-dense", 2, "block", 30, 1024)
     assert asked["recipe_id"] == house.store.cells.of_run(run_id)[1]["recipe_id"]
     assert 'run = "' + run_id in text and "speedup = 1.39" in text and '"/m.gguf"' in text
+    assert 'gates = "not recorded: no worksheet' in text and 'cell_gate = "not recorded: ' in text, "what was not checked is not passed"
     again = new_run_id()
     assert runs.start_run(house, again, asked, who="Ada")
     done(house, box, again)

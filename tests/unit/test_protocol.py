@@ -228,6 +228,8 @@ def test_the_noise_plan_names_repetitions_and_minutes():
     noisy = noise_plan([100, 110, 90], Plan(3), repetition_s=2.0, load_s=10.0)
     assert noisy.repetitions is None and noisy.smallest[8] == pytest.approx(0.127, abs=0.002) and "too small" in noisy.text
     assert noise_plan([100, 101], Plan(3), repetition_s=2.0, load_s=10.0) is None
+    forced = noise_plan([100, 100.5, 99.5], Plan(3), repetition_s=2.0, load_s=10.0, forced=6)
+    assert forced.minutes[3] - quiet.minutes[3] == pytest.approx(6 * (10 + 4 * 2) / 60) and "and its forced pass" in forced.text
     assert noise_plan([100] * 3, Plan(3, order="interleaved"), repetition_s=1.0, load_s=0.0).minutes[3] == pytest.approx(8 * 4 / 60)
 
 

@@ -12,6 +12,7 @@ from core.domain.telemetry_view import readings_of, series_of, throttled
 from core.services.explain import arm_samples
 from core.services.house import House
 from core.ui.components.cell_conditions import conditions, repetitions
+from core.ui.components.context_view import acceptance_against_context
 from core.ui.components.figures import NOT_RECORDED, literal
 from core.ui.components.import_preview import raw_file
 from core.ui.components.own_log import own_logs
@@ -34,6 +35,7 @@ def behind(house: House, view: View) -> None:
     parts: dict[str, Callable[[], None]] = {
         "Cell gate": lambda: conditions(view["gate"]),
         "Repetitions": lambda: repetitions(house, view),
+        "Acceptance by context": lambda: acceptance_against_context(house, view),
         "Telemetry": lambda: telemetry(view),
         "Command": lambda: commands(view),
         "Raw log": lambda: raw_logs(house, view),

@@ -95,6 +95,8 @@ def _forced(curve: dict[str, Any]) -> None:
     if curve["across"]:
         fixed, each = curve["across"]["fixed_ms"], curve["across"]["per_token_ms"]
         st.text(f"D + V(n) ≈ {ms(fixed)} + n × {ms(each)} ms; a plain step H is {ms(curve['h_ms'])} ms.")
+    if curve["why"]:
+        st.text(curve["why"])
 
 
 def _line(line: dict[str, Any]) -> tuple[str, ...]:

@@ -1,0 +1,44 @@
+"""Acceptance against the length of the context: one mark an answer, this cell's filled, other runs' of the same head open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+import plotly.graph_objects as go
+
+from core.charts.lines import palette
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """Answers of one origin: context in tokens, share accepted of proposed, what is said on hover."""
+
+    name: str
+    context: list[int]
+    share: list[float]
+    notes: list[str]
+    is_own: bool
+
+
+def context_figure(clouds: list[Cloud], *, dark: bool) -> go.Figure:
+    """Context on a log scale: a head meets short and very long texts."""
+    traces = []
+    for cloud in clouds:
+        color = palette(dark)[0 if cloud.is_own else 1]
+        traces.append(
+            {
+                "type": "scatter", "mode": "markers", "name": escape(cloud.name), "x": cloud.context, "y": cloud.share,
+                "marker": {"size": 10, "color": color, "symbol": "circle" if cloud.is_own else "diamond-open", "opacity": 0.85},
+                "customdata": [[escape(note)] for note in cloud.notes], "hovertemplate": "%{customdata[0]}<extra></extra>",
+            }
+        )  # fmt: skip
+    layout = {
+        "height": 340, "margin": {"l": 10, "r": 10, "t": 10, "b": 10}, "dragmode": False, "showlegend": True, "hovermode": "closest",
+        "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
+        "xaxis": {"title": {"text": "context when the answer began, tokens"}, "type": "log", "fixedrange": True, "zeroline": False,
+                  "dtick": "D2", "exponentformat": "none", "separatethousands": True},
+        "yaxis": {"title": {"text": "accepted of proposed"}, "tickformat": ".0%", "range": [-0.03, 1.03], "fixedrange": True,
+                  "zeroline": False},
+    }  # fmt: skip
+    return go.Figure(data=traces, layout=layout)
