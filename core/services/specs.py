@@ -43,7 +43,7 @@ def spec_of(
         "requested_by": who,
         "decision_head": head,
         "plan": plan.__dict__,
-        "limits": {"lifetime_s": _lifetime_s(plan, len(forced), suites), "load_s": LOAD_S, "request_s": REQUEST_S, "grace_s": grace_s},
+        "limits": {"lifetime_s": lifetime_s(plan, len(forced), suites), "load_s": LOAD_S, "request_s": REQUEST_S, "grace_s": grace_s},
         "engine": {"id": request.engine_id},
         "model": {"name": request.model},
         "arms": arms,
@@ -63,7 +63,7 @@ def spec_of(
     }
 
 
-def _lifetime_s(plan: Plan, forced: int, suites: list[dict[str, Any]]) -> float:
+def lifetime_s(plan: Plan, forced: int, suites: list[dict[str, Any]]) -> float:
     """The hard end of a run: two hours, the time budget that was given, and what its forced points and suites take at most."""
     point_s = LOAD_S + (FORCED_REPETITIONS + 1) * REQUEST_S
     return min(LONGEST_S, PLAIN_S + plan.budget_s + forced * point_s + sum(one["at_most_s"] for one in suites))
@@ -95,8 +95,8 @@ def _suites(request: SweepRequest, box: Box) -> list[dict[str, Any]]:
         if suite is None:
             known = ", ".join(one.id for one in box.suites) or "none"
             raise PreflightRefused(f"The box has no suite “{suite_id}”. It has: {known}.", hint="Register it on the box page.")
-        at_most = 2 * request.suite_runs * (suite.limit_s + 30.0)
-        chosen.append({"id": suite.id, "runs": request.suite_runs, "band": suite.band, "at_most_s": at_most})
+        runs = request.suite_runs
+        chosen.append({"id": suite.id, "runs": runs, "band": suite.band, "at_most_s": suite.at_most_s(runs)})
     return chosen
 
 
