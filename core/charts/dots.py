@@ -9,6 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from core.charts.figure import figure_of
 from core.charts.lines import palette
 from core.charts.spill import FORMS
 
@@ -72,4 +73,4 @@ def dots_figure(sets: list[Dots], *, x_title: str, dark: bool) -> go.Figure:
         "xaxis": {"title": {"text": x_title}, "zeroline": False, "fixedrange": True, "rangemode": "tozero"},
         "yaxis": {"autorange": "reversed", "fixedrange": True, "automargin": True, "tickfont": {"size": 11}},
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)

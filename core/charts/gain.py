@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
+from typing import Any
 
 import plotly.graph_objects as go
 
+from core.charts.figure import figure_of
 from core.charts.lines import SYMBOLS, palette
 
 GREY = "#8A929C"
@@ -24,30 +25,50 @@ class GainLine:
 
 def gain_figure(lines: list[GainLine], *, dark: bool) -> go.Figure:
     """Dashed lines are foretold from forced acceptance, filled marks are measured."""
-    figure = go.Figure()
-    for place, line in enumerate(lines):
-        color = palette(dark)[place % len(palette(dark))]
-        name = f"n_max {line.n_max}"
-        figure.add_scatter(
-            x=line.a, y=line.speedup, name=f"{name}, forced", mode="lines", line={"color": color, "width": 2, "dash": "dash"},
-            hovertemplate=escape(name) + ": a %{x:.2f} would give %{y:.2f}×<extra></extra>",
-        )  # fmt: skip
-        if line.real:
-            figure.add_scatter(
-                x=[line.real[0]], y=[line.real[1]], name=f"{name}, measured", mode="markers",
-                marker={"size": 12, "color": color, "symbol": SYMBOLS[place % len(SYMBOLS)]},
-                hovertemplate=escape(name) + ": measured a %{x:.2f}, %{y:.2f}×<extra></extra>",
-            )  # fmt: skip
-    figure.add_hline(
-        y=1.0,
-        line={"width": 1, "dash": "dot", "color": GREY},
-        annotation={"text": "pays above", "font": {"size": 11}},
-        annotation_position="top left",
-    )
-    figure.update_xaxes(title={"text": "a: tokens committed per step"}, zeroline=False, fixedrange=True)
-    figure.update_yaxes(title={"text": "speed-up"}, tickformat=".2f", zeroline=False, fixedrange=True)
-    figure.update_layout(
-        height=340, margin={"l": 10, "r": 24, "t": 20, "b": 10}, dragmode=False, hovermode="closest", showlegend=True,
-        legend={"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
-    )  # fmt: skip
-    return figure
+    colors = palette(dark)
+    looks = [(line, colors[place % len(colors)], SYMBOLS[place % len(SYMBOLS)]) for place, line in enumerate(lines)]
+    traces = [trace for line, color, symbol in looks for trace in (_foretold(line, color), _measured(line, color, symbol)) if trace]
+    even = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": {"width": 1, "dash": "dot", "color": GREY}}
+    note = {"xref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": {"size": 11}}
+    axis = {"zeroline": False, "fixedrange": True}
+    layout = {
+        "height": 340,
+        "margin": {"l": 10, "r": 24, "t": 20, "b": 10},
+        "dragmode": False,
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
+        "xaxis": {"title": {"text": "a: tokens committed per step"}, **axis},
+        "yaxis": {"title": {"text": "speed-up"}, "tickformat": ".2f", **axis},
+        "shapes": [even],
+        "annotations": [{**note, "text": "pays above"}],
+    }
+    return figure_of(traces, layout)
+
+
+def _foretold(line: GainLine, color: str) -> dict[str, Any]:
+    name = f"n_max {line.n_max}"
+    return {
+        "type": "scatter",
+        "x": line.a,
+        "y": line.speedup,
+        "name": f"{name}, forced",
+        "mode": "lines",
+        "line": {"color": color, "width": 2, "dash": "dash"},
+        "hovertemplate": name + ": a %{x:.2f} would give %{y:.2f}×<extra></extra>",
+    }
+
+
+def _measured(line: GainLine, color: str, symbol: str) -> dict[str, Any] | None:
+    if line.real is None:
+        return None
+    name = f"n_max {line.n_max}"
+    return {
+        "type": "scatter",
+        "x": [line.real[0]],
+        "y": [line.real[1]],
+        "name": f"{name}, measured",
+        "mode": "markers",
+        "marker": {"size": 12, "color": color, "symbol": symbol},
+        "hovertemplate": name + ": measured a %{x:.2f}, %{y:.2f}×<extra></extra>",
+    }

@@ -7,6 +7,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
+from core.charts.figure import figure_of
+
 PALETTE = ("#2166AC", "#B35806", "#5E3C99", "#1B7837", "#762A83", "#8C510A", "#01665E", "#C51B7D")
 PALETTE_DARK = ("#92C5DE", "#F1A340", "#B2ABD2", "#7FBF7B", "#C2A5CF", "#DFC27D", "#80CDC1", "#F1B6DA")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon")
@@ -37,10 +39,7 @@ def line_figure(
     percent: bool = False,
     from_zero: bool = False,
 ) -> go.Figure:
-    """Lines with markers; `even` draws the level at which nothing is won or lost.
-
-    Put together as one dict: traces and axes added one by one take longer than the rest of a page.
-    """
+    """Lines with markers; `even` draws the level at which nothing is won or lost."""
     traces = []
     for index, one in enumerate(series):
         color = palette(dark)[index % len(PALETTE)]
@@ -71,4 +70,4 @@ def line_figure(
         "xaxis": {"title": {"text": x_title}, "zeroline": False, "fixedrange": True, **steps},
         "yaxis": {"title": {"text": y_title}, "tickformat": ".0%" if percent else None, "zeroline": False, "fixedrange": True, **floor},
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)

@@ -8,6 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from core.charts.figure import figure_of
 from core.charts.lines import palette
 
 FORMS = {"measured": "circle", "imported": "diamond", "transcribed": "square-open"}
@@ -61,7 +62,7 @@ def spill_figure(by_share: list[Point], by_layers: list[Point], *, dark: bool) -
         "shapes": [{**even, "xref": f"x{n} domain", "yref": f"y{n}"} for n in ("", "2")[: len(panels)]],
         **axes,
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 _HALVES = ([0.57, 1.0], [0.0, 0.43])
@@ -72,6 +73,7 @@ def _trace(some: list[Point], name: str, color: str, number: str, is_told: bool)
     return {
         "type": "scatter",
         "mode": "markers",
+        "cliponaxis": False,  # a point at 0 is seen whole
         "name": name,
         "legendgroup": name,
         "showlegend": is_told,

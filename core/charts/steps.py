@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import plotly.graph_objects as go
 
+from core.charts.figure import figure_of
 from core.charts.lines import SYMBOLS, palette
-
-GREY = "#8A929C"
 
 
 @dataclass(frozen=True)
@@ -25,34 +25,37 @@ class StepLine:
 
 def steps_figure(lines: list[StepLine], *, dark: bool, with_a: bool = False) -> go.Figure:
     """One line a row, from the plain step at n 0. `with_a`: what a step commits, dotted: it pays where that lies above."""
-    figure = go.Figure()
+    colors, traces = palette(dark), []
     for place, line in enumerate(lines):
-        color = palette(dark)[place % len(palette(dark))]
         slope = f" · slope {line.slope:+.2f} H a token" if line.slope is not None else ""
-        _add(figure, f"{line.name}{slope}", [0, *line.n], [1.0, *line.in_h], color, "a step costs %{y:.2f} plain steps", place)
+        look = {"color": colors[place % len(colors)], "symbol": SYMBOLS[place % len(SYMBOLS)], "dash": "solid"}
+        traces.append(_trace(f"{line.name}{slope}", [0, *line.n], [1.0, *line.in_h], "a step costs %{y:.2f} plain steps", look))
         if with_a:
-            _add(
-                figure,
-                "tokens committed (a)",
-                [0, *line.n],
-                [1.0, *line.a],
-                palette(dark)[1],
-                "a step commits %{y:.2f} tokens",
-                1,
-                dash="dot",
-            )
-    figure.update_xaxes(title={"text": "n_max"}, dtick=1, zeroline=False, fixedrange=True)
-    figure.update_yaxes(title={"text": "plain steps, tokens" if with_a else "D + V, in plain steps H"}, zeroline=False, fixedrange=True)
-    figure.update_layout(
-        height=340, margin={"l": 10, "r": 10, "t": 10, "b": 10}, dragmode=False, hovermode="closest", showlegend=True,
-        legend={"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
-    )  # fmt: skip
-    return figure
+            look = {"color": colors[1], "symbol": SYMBOLS[1], "dash": "dot"}
+            traces.append(_trace("tokens committed (a)", [0, *line.n], [1.0, *line.a], "a step commits %{y:.2f} tokens", look))
+    axis = {"zeroline": False, "fixedrange": True}
+    y_title = "plain steps, tokens" if with_a else "D + V, in plain steps H"
+    layout = {
+        "height": 340,
+        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+        "dragmode": False,
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
+        "xaxis": {"title": {"text": "n_max"}, "dtick": 1, **axis},
+        "yaxis": {"title": {"text": y_title}, **axis},
+    }
+    return figure_of(traces, layout)
 
 
-def _add(figure: go.Figure, name: str, x: list[int], y: list[float], color: str, says: str, place: int, *, dash: str = "solid") -> None:
-    figure.add_scatter(
-        x=x, y=y, name=escape(name), mode="lines+markers", line={"color": color, "width": 2, "dash": dash},
-        marker={"symbol": SYMBOLS[place % len(SYMBOLS)], "size": 9, "color": color},
-        hovertemplate=f"{escape(name)}<br>n_max %{{x}}: {says}<extra></extra>",
-    )  # fmt: skip
+def _trace(name: str, x: list[int], y: list[float], says: str, look: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "x": x,
+        "y": y,
+        "name": escape(name),
+        "mode": "lines+markers",
+        "line": {"color": look["color"], "width": 2, "dash": look["dash"]},
+        "marker": {"symbol": look["symbol"], "size": 9, "color": look["color"]},
+        "hovertemplate": f"{escape(name)}<br>n_max %{{x}}: {says}<extra></extra>",
+    }

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
+from core.domain.box_limits import Limits
 from core.domain.engine_flags import refused_in_command
 from core.domain.forms import Name, Record, printable
 from core.domain.suite_score import JSON, REGEX, rule_problem
@@ -190,6 +191,7 @@ class Box(Record):
     models: list[ModelFile] = []
     model_roots: list[str] = []
     suites: list[Suite] = []
+    limits: Limits = Limits()
 
     def jump_address(self) -> Jump | None:
         """The jump host with the user it is entered as, None where the box is reached directly."""
@@ -218,4 +220,5 @@ class Box(Record):
             "models": [m.model_dump() for m in self.models],
             "model_roots": self.model_roots,
             "suites": [suite.model_dump(exclude={"band"}) for suite in self.suites],
+            "limits": self.limits.set_ones(),
         }

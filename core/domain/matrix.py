@@ -7,10 +7,15 @@ from typing import Any
 from core.domain.looks import limit_for
 from core.domain.price import Price, price_pair
 from core.domain.sound import cell_faults, is_rate, rate_fault, share_fault
-from core.domain.stats import ABOVE, BELOW, MIN_GAIN, TOO_FEW, compare
+from core.domain.stats import ABOVE, BELOW, MIN_GAIN, NO_DIFFERENCE, TOO_FEW, compare
 
 COLUMNS = ("off", "1", "2", "3")
 SHOWN = ("ok", "stale")  # a stale cell keeps its figures
+ARM_FIGURES = (
+    "recipe_id", "tok_per_s", "tok_per_s_min", "tok_per_s_max", "decode_tokens", "predicted_ms", "steps", "drafted", "accepted", "d_ms",
+    "ttft_ms", "prefill_tok_per_s", "first_at", "last_at", "planned", "recipes", "last_position",
+)  # fmt: skip
+FEWEST = 3  # repetitions a side, below which nothing can be said of two arms
 NO_BASELINE = "no usable baseline beside it: a speed-up cannot be told"
 _VERDICTS = {ABOVE: "wins", BELOW: "loses"}
 
@@ -92,13 +97,10 @@ def _is_pair(cell: dict[str, Any], baseline: dict[str, Any] | None) -> bool:
 
 
 def measured_verdict(cell: dict[str, Any], baseline: dict[str, Any] | None) -> str | None:
-    """wins | loses | no-difference by the noise rule; None for a baseline or where too few repetitions allow no word.
-
-    A cell that got more repetitions than planned was looked at more than once and has to clear the stricter limit.
-    """
+    """wins | loses | no-difference by the noise rule; None for a baseline or where too few repetitions allow no word."""
     if not _is_pair(cell, baseline) or baseline is None:
         return None
-    found = compare(cell["rates"], baseline["rates"], p_limit=limit_for(cell["rates"], cell.get("planned") or 3)).verdict
+    found = against(cell, baseline)
     return None if found == TOO_FEW else _VERDICTS.get(found, "no-difference")
 
 
@@ -130,16 +132,10 @@ def arm_fault(cell: dict[str, Any]) -> str | None:
     return next((rate_fault(rate) for rate in (cell["tok_per_s"], *cell["rates"]) if not is_rate(rate)), None)
 
 
-def failed_cell(run_id: str, reason: str) -> dict[str, Any]:
-    """An arm whose stage failed before one repetition was kept: it has no receipt, its run has the story."""
-    return {
-        **not_run(),
-        "status": "failed",
-        "provenance": "measured",
-        "source": f"run {run_id}",
-        "run_id": run_id,
-        "why": reason or "failed",
-    }
+def unmeasured_arm(run_id: str, n_max: int, c: int, reason: str) -> dict[str, Any]:
+    """An arm whose stage failed before one repetition was kept, in the form of a measured one: it has a receipt that says why."""
+    counts = {"n": 0, "n_bad": 1, "n_excluded": 0, "rates": [], "why_bad": reason or "failed, without a reason"}
+    return {**dict.fromkeys(ARM_FIGURES), "run_id": run_id, "n_max": n_max, "c": c, **counts}
 
 
 def cell_status(cell: dict[str, Any]) -> str:
@@ -151,20 +147,50 @@ def cell_status(cell: dict[str, Any]) -> str:
     return "failed" if cell["n_bad"] else "not_run"
 
 
-def tied_with_best(cells: dict[str, dict[str, Any]]) -> tuple[str | None, set[str]]:
-    """The row's best column (the smaller n_max wins a tie, off included) and all columns that cannot be told from the fastest."""
-    good = {name: cell for name, cell in cells.items() if cell["status"] in SHOWN and cell["tok_s"]}
+def tied_with_best(cells: dict[str, dict[str, Any]], arms: dict[str, dict[str, Any]] | None = None) -> tuple[str | None, set[str]]:
+    """The row's best column, as a sweep chooses its winner: the n that beats every smaller one, off included; the smaller n wins a tie.
+
+    With it all columns that cannot be told from it beyond noise. `arms`: column → measured arm with its single `rates`; without them two
+    figures are apart from 2 % on, and where they carry ranges only if these do not overlap. (None, nothing) where nothing can be said.
+    """
+    arms = arms or {}
+    good = [name for name in sorted(cells, key=_length) if cells[name]["status"] in SHOWN and cells[name]["tok_s"]]
+    good = [name for name in good if name not in arms or len(arms[name]["rates"]) >= FEWEST]
     if len(good) < 2:
         return None, set()
-    fastest = max(good.values(), key=lambda cell: cell["tok_s"])
-    tied = {name for name, cell in good.items() if _is_close(cell, fastest)}
-    return min(tied, key=lambda name: 0 if name == "off" else int(name)), tied
+
+    def order(longer: str, shorter: str) -> str:
+        if longer in arms and shorter in arms:
+            return against(arms[longer], arms[shorter])
+        return _apart(cells[longer], cells[shorter])
+
+    best = good[0]
+    for name in good[1:]:
+        best = name if order(name, best) == ABOVE else best
+    return best, {best} | {name for name in good if order(*sorted((name, best), key=_length, reverse=True)) not in (ABOVE, BELOW)}
 
 
-def _is_close(cell: dict[str, Any], fastest: dict[str, Any]) -> bool:
-    if cell["tok_s"] * (1.0 + MIN_GAIN) > fastest["tok_s"]:
-        return True
-    return None not in (cell["tok_s_max"], fastest["tok_s_min"]) and cell["tok_s_max"] >= fastest["tok_s_min"]
+def _length(name: str) -> int:
+    return 0 if name == "off" else int(name)
+
+
+def against(longer: dict[str, Any], shorter: dict[str, Any]) -> str:
+    """Above, below, no difference or too few: the noise rule for two measured arms, off being the shortest.
+
+    An arm that got more repetitions than planned was looked at more than once and has to clear the stricter limit.
+    """
+    return compare(longer["rates"], shorter["rates"], p_limit=limit_for(longer["rates"], longer.get("planned") or FEWEST)).verdict
+
+
+def _apart(longer: dict[str, Any], shorter: dict[str, Any]) -> str:
+    """Two single figures, with or without ranges."""
+    ratio = longer["tok_s"] / shorter["tok_s"]
+    if 1.0 - MIN_GAIN < ratio < 1.0 + MIN_GAIN:
+        return NO_DIFFERENCE
+    fast, slow = (longer, shorter) if ratio > 1 else (shorter, longer)
+    if None not in (slow["tok_s_max"], fast["tok_s_min"]) and slow["tok_s_max"] >= fast["tok_s_min"]:
+        return NO_DIFFERENCE
+    return ABOVE if ratio > 1 else BELOW
 
 
 def pair_why(price: Price | None, n_max: int) -> str:
@@ -184,8 +210,8 @@ def cell_why(price: Price | None, n_max: int) -> str:
     return f"{lead}: a step commits {price.a:.1f} tokens and costs {price.step_in_h:.1f} plain steps"
 
 
-def row_why(cells: dict[str, dict[str, Any]]) -> str:
-    """The row's sentence: its best n, and the worst one tried where that loses."""
+def row_why(cells: dict[str, dict[str, Any]], best: str | None) -> str:
+    """The row's sentence: its best n, and the longest one tried, where drafts stop to pay."""
     tried = {int(key): cell for key, cell in cells.items() if key != "off" and cell["speedup"] is not None and cell["status"] in SHOWN}
     if not tried:
         if any(cell["status"] == "invalid" and cell["tok_s"] for cell in cells.values()):
@@ -193,10 +219,8 @@ def row_why(cells: dict[str, dict[str, Any]]) -> str:
         if any(cell["tok_s"] for key, cell in cells.items() if key != "off"):
             return NO_BASELINE
         return "nothing but the baseline is measured" if cells.get("off", {}).get("tok_s") else _nothing_why(cells)
-    best = max(tried, key=lambda n: (tried[n]["speedup"], -n))
-    last = max(tried)
-    lead = f"n={best} pays" if tried[best]["verdict"] == "wins" else "no n pays"
-    shown = tried[best if len(tried) == 1 or last == best else last]
+    lead = "too few repetitions for a word" if best is None else "no n pays" if best == "off" else f"n={best} pays"
+    shown = tried[max(tried)]
     return f"{lead}; {shown['why']}" if shown["why"] else lead
 
 

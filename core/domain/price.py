@@ -5,7 +5,7 @@ the target's own included; read as draft tokens only, the inequality would call 
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Dict, Optional
 
 NO_DIFFERENCE_BAND = 0.02  # a gain or loss under 2 % without repetitions is never called one
@@ -110,10 +110,8 @@ def price_pair(
         baseline_tok_s > 0 and spec_tok_s > 0 and math.isfinite(baseline_tok_s + spec_tok_s), "rates must be positive numbers of tok/s"
     )
     _require(n_max >= 1, "n_max must be at least 1")
-    found = verdict or verdict_of(spec_tok_s / baseline_tok_s)
-    if a is None:
-        return _bounds(baseline_tok_s, spec_tok_s, n_max, d_ms, found)
-    return _decided(baseline_tok_s, spec_tok_s, n_max, a, d_ms, found)
+    bounds = _bounds(baseline_tok_s, spec_tok_s, n_max, d_ms, verdict or verdict_of(spec_tok_s / baseline_tok_s))
+    return bounds if a is None else _decided(bounds, n_max, a, 1000.0 * a / spec_tok_s)
 
 
 def _bounds(baseline_tok_s: float, spec_tok_s: float, n_max: int, d_ms: Optional[float], verdict: str) -> Price:
@@ -139,29 +137,17 @@ def _bounds(baseline_tok_s: float, spec_tok_s: float, n_max: int, d_ms: Optional
     )
 
 
-def _decided(baseline_tok_s: float, spec_tok_s: float, n_max: int, a: float, d_ms: Optional[float], verdict: str) -> Price:
+def _decided(bounds: Price, n_max: int, a: float, step: float) -> Price:
+    """With a known the bounds meet, and what follows from the cost of a step is known too."""
     _require(1.0 <= a <= n_max + 1 + 1e-9, "a step commits between 1 and %d tokens at n_max %d" % (n_max + 1, n_max))
-    step, h_ms = 1000.0 * a / spec_tok_s, 1000.0 / baseline_tok_s
+    d_ms, in_h = bounds.d_ms, step / bounds.h_ms
     _require(d_ms is None or 0 <= d_ms <= step, "drafting cannot cost more than the whole step")
-    parts = _parts(n_max, a, step / h_ms, None if d_ms is None else d_ms / step)
-    need = break_even_accept_share(step / h_ms, n_max)
-    return Price(
-        speedup=spec_tok_s / baseline_tok_s,
-        a=a,
-        a_min=a,
-        a_max=a,
-        h_ms=h_ms,
-        step_ms=step,
-        step_ms_max=step,
-        step_in_h=step / h_ms,
-        d_ms=d_ms,
-        v_ms=None if d_ms is None else step - d_ms,
-        break_even_accept_share=need,
-        parts=parts,
-        dominant=_dominant(parts),
-        verdict=verdict,
-        note=_note(a, step / h_ms, need, n_max, verdict),
-    )
+    parts = _parts(n_max, a, in_h, None if d_ms is None else d_ms / step)
+    need = break_even_accept_share(in_h, n_max)
+    return replace(
+        bounds, a=a, a_min=a, a_max=a, step_ms=step, step_ms_max=step, step_in_h=in_h, v_ms=None if d_ms is None else step - d_ms,
+        break_even_accept_share=need, parts=parts, dominant=_dominant(parts), note=_note(a, in_h, need, n_max, bounds.verdict),
+    )  # fmt: skip
 
 
 def _require(holds: bool, sentence: str) -> None:

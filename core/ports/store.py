@@ -56,11 +56,18 @@ class CellRows(ABC):
 
     @abstractmethod
     def of_runs(self, run_ids: list[str]) -> list[Row]:
-        """Cells of these runs (real ones) by run, concurrency and n_max, with `recipes`: how many recipes ran under that arm."""
+        """Cells of these runs (real ones) by run, concurrency and n_max, with `recipes`: how many recipes ran under that
+        arm, and `last_position`: mean share of drafts accepted to their end."""
 
     @abstractmethod
-    def for_matrix(self, model: str | None = None) -> list[Row]:
-        """Every real cell with its run's request, state, server placement and recipe: one query."""
+    def arms(self, *, is_candidate: bool, first_model: str, states: tuple[str, ...], limit: int) -> list[Row]:
+        """Single-stream arms with a counted repetition (drafting ones or baselines), those of `first_model` first, then newest first:
+        {run_id, n_max, model, box_id, build, spill, context, workload, title, at}."""
+
+    @abstractmethod
+    def paired_runs(self, *, model: str, box_id: str, n_max: int, c: int, recipe: dict[str, Any]) -> list[Row]:
+        """{run_id, workload, placement} of finished runs of that model and box, newest first, with counted repetitions of off and
+        n_max at c, whose drafting arm has the build, commit and artifact of `recipe`."""
 
     @abstractmethod
     def revision(self) -> int:

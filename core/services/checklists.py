@@ -15,6 +15,7 @@ from core.services.receipts import receipt
 from core.services.worksheets import list_worksheets, show_worksheet
 
 LATELY = 8  # worksheets looked at for suite runs, newest first
+RUNS = 100  # finished runs looked at, newest first
 _WHERE = {"copied_length": "run", "drift": "run", "no_suite": "worksheet", "one_stream": "worksheet"}
 
 
@@ -47,9 +48,9 @@ def protocol_of(view: dict[str, Any] | None) -> list[Line]:
 
 
 def this_week(house: House) -> list[Line]:
-    """Five things a team can do at once, ticked where any run or worksheet of this store shows them."""
+    """Five things a team can do at once, ticked where one of the newest finished runs or worksheets of this store shows them."""
     authorize(house, "see")
-    cells = [cell for cell in house.store.cells.for_matrix() if cell["n"] and cell["state"] == RUN_DONE]
+    cells = _newest_cells(house)
     off = {(cell["run_id"], cell["c"]): cell for cell in cells if cell["n_max"] == 0}
     on = [cell for cell in cells if cell["n_max"]]
     counted = next((cell for cell in on if cell["steps"]), None)
@@ -63,6 +64,14 @@ def this_week(house: House) -> list[Line]:
         _cell("Keep a losing cell in the runbook: it is the permission to stop.", lost),
         _suite(house),
     ]
+
+
+def _newest_cells(house: House) -> list[dict[str, Any]]:
+    """Cells with a counted repetition of the newest finished runs, newest run first, each with what its run was asked for."""
+    runs = {run["run_id"]: run for run in house.store.runs.find(states=(RUN_DONE,), limit=RUNS)}
+    cells = [{**cell, "request": runs[cell["run_id"]]["request"]} for cell in house.store.cells.of_runs(list(runs)) if cell["n"]]
+    order = {run_id: place for place, run_id in enumerate(runs)}
+    return sorted(cells, key=lambda cell: order[cell["run_id"]])
 
 
 def _cell(text: str, cell: dict[str, Any] | None) -> Line:

@@ -42,21 +42,8 @@ def measured_arms(house: House, worksheet: dict[str, Any]) -> dict[str, list[dic
     {run_id, n_max, model, box_id, build, spill, context, workload, title, at}
     """
     authorize(house, "see")
-    model = worksheet["body"]["model"]
-    found: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
-    for cell in house.store.cells.for_matrix():
-        if cell["c"] == 1 and cell["n"] and cell["state"] in FINAL:
-            found["candidate" if cell["n_max"] else "baseline"].append(_arm(cell))
-    return {side: sorted(arms, key=lambda arm: arm["model"] != model)[:MOST] for side, arms in found.items()}
-
-
-def _arm(cell: dict[str, Any]) -> dict[str, Any]:
-    request, recipe = cell["request"], cell["recipe"] or {}
-    return {
-        "run_id": cell["run_id"], "n_max": cell["n_max"], "model": request["model"], "box_id": cell["box_id"],
-        "build": recipe.get("engine_build") or recipe.get("engine_commit"), "spill": (cell["placement"] or {}).get("label", "unknown"),
-        "context": recipe.get("context"), "workload": request["workload_id"], "title": cell["title"], "at": cell["created_at"],
-    }  # fmt: skip
+    asked: dict[str, Any] = {"first_model": worksheet["body"]["model"], "states": FINAL, "limit": MOST}
+    return {side: house.store.cells.arms(is_candidate=side == "candidate", **asked) for side in SIDES}
 
 
 def choose_arm(

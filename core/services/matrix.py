@@ -11,14 +11,15 @@ from core.domain.imported_row import imported_cell, imported_why
 from core.domain.matrix import (
     COLUMNS,
     column,
-    failed_cell,
     measured_cell,
     not_run,
     published_cell,
     row_why,
     tied_with_best,
+    unmeasured_arm,
 )
 from core.domain.matrix_filter import SORTS, MatrixFilter
+from core.domain.row_suggestion import row_suggestion
 from core.domain.run import DONE
 from core.errors import InvalidInput
 from core.services.access import authorize
@@ -83,12 +84,16 @@ def _figures(house: House, run_ids: list[str]) -> tuple[dict[Any, list[Any]], di
     return arms, failed, house.store.cells.drifted(run_ids)
 
 
-def _row(head: Head, cells: dict[str, dict[str, Any]], stale: list[str] | None = None) -> dict[str, Any]:
+def _row(
+    head: Head, cells: dict[str, dict[str, Any]], stale: list[str] | None = None, arms: dict[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
     filled = {name: cells.get(name, not_run()) for name in COLUMNS} | {n: cells[n] for n in sorted(cells.keys() - set(COLUMNS), key=int)}
-    best, tied = tied_with_best(filled)
+    best, tied = tied_with_best(filled, arms)
     key = {name: value for name, value in head.items() if name not in ("source", "at", "key")}
     more = {"at": head["at"].isoformat() if head["at"] else None, "stale": stale or [], "drifted": None}
-    return {**key, **more, "best": best, "tied": sorted(tied), "cells": filled, "why": row_why(filled)}
+    longest = max((arms or {}).values(), key=lambda arm: arm["n_max"], default={})
+    told = {"why": row_why(filled, best), "suggestion": row_suggestion(filled, best, longest.get("last_position"))}
+    return {**key, **more, "best": best, "tied": sorted(tied), "cells": filled, **told}
 
 
 def _imported_row(head: Head) -> dict[str, Any]:
@@ -108,13 +113,13 @@ def _measured_row(
     head: Head, stale: list[str], *, gates: dict[Arm, Gate], arms: list[dict[str, Any]], failed: list[dict[str, Any]], is_drifted: bool
 ) -> dict[str, Any]:
     baseline = next((cell for cell in arms if cell["n_max"] == 0), None)
-    cells = {column(stage["n_max"]): failed_cell(head["run_id"], stage["reason"]) for stage in failed}
-    cells |= {column(cell["n_max"]): measured_cell(cell, baseline) for cell in arms}
+    ended = [unmeasured_arm(head["run_id"], stage["n_max"], head["c"], stage["reason"]) for stage in failed]
+    cells = {column(cell["n_max"]): measured_cell(cell, baseline) for cell in (*ended, *arms)}
     judged = {column(n_max): gate for (n_max, c), gate in gates.items() if c == head["c"]}
     cells = {name: gated(cell, judged.get(name)) for name, cell in cells.items()}
     if stale:
         cells = {name: {**cell, "status": "stale"} if cell["status"] == "ok" else cell for name, cell in cells.items()}
-    row, state = _row(head, cells, stale), head["source"]["state"]
+    row, state = _row(head, cells, stale, {column(arm["n_max"]): arm for arm in arms}), head["source"]["state"]
     notes = [f"the run did not finish ({state})"] if state != DONE else []
     notes += ["its baseline drifted while it measured"] if is_drifted else []
     return {**row, "drifted": is_drifted, "why": "; ".join([*notes, row["why"]])}

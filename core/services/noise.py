@@ -10,7 +10,7 @@ from core.domain.run import ACTIVE, Proposal, SweepRequest, short
 from core.errors import InvalidInput
 from core.services.access import authorize
 from core.services.house import House
-from core.services.specs import lifetime_s
+from core.services.specs import hard_end_s
 
 NO_PILOT = (
     "No sweep of this model and workload has run on this box yet, so its noise is not known. The sweep's own opening baseline is the pilot:"
@@ -41,7 +41,9 @@ def noise_words(house: House, values: dict[str, Any]) -> dict[str, Any]:
                 needed = found.repetitions
                 minutes = found.minutes[needed or max(found.minutes)]
                 text = f"{found.text} By the opening baseline of run {short(run['run_id'])}, the newest like this one."
-                text += _limits_words(house, request, minutes) + too_long(found, lifetime_s(plan, forced, []))
+                text += _limits_words(house, request, minutes) + too_long(
+                    found, hard_end_s(plan, forced, [], house.box(request.box_id).limits.hours)
+                )
                 return {"state": "ok", "text": text, "run_id": run["run_id"], "repetitions": needed, "minutes": minutes}
     return empty
 

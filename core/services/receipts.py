@@ -13,6 +13,7 @@ from core.domain.recipe import differences
 from core.errors import NotFound
 from core.services.access import authorize
 from core.services.cell_gates import gates_of_run
+from core.services.failed_arms import failed_arm, starts_of
 from core.services.house import House
 from core.services.matrix_heads import groups_of
 from core.services.readings import readings_of_arm
@@ -96,10 +97,11 @@ def _measured_receipt(house: House, cell_id: str, *, with_logs: bool) -> View:
     run_id, n_max, c = parts[1], int(parts[2]), int(parts[3])
     of_run = house.store.cells.of_run(run_id)
     cells = {cell["n_max"]: cell for cell in of_run if cell["c"] == c}
-    if n_max not in cells:
+    cell, baseline = cells.get(n_max) or failed_arm(house, run_id, n_max, c), cells.get(0)
+    if cell is None:
         raise NotFound("cell", cell_id, [f"n_max {column(n)} at c={c}" for n in cells])
-    cell, baseline = cells[n_max], cells.get(0)
-    servers = [row for row in house.store.cells.servers(run_id) if (row["n_max"], row["c"]) == (n_max, c)]
+    cells[n_max] = cell
+    servers = starts_of(house, run_id, n_max, c)
     price, gates = measured_price(cell, baseline), gates_of_run(house, run_id)
     recipe = house.store.cells.recipe(cell["recipe_id"])
     base_recipe = house.store.cells.recipe(baseline["recipe_id"]) if baseline else None

@@ -6,7 +6,6 @@ from typing import Any
 
 from core.domain.matrix import measured_verdict
 from core.domain.reference_sheet import suggestion_for
-from core.domain.run import DONE
 from core.domain.stale_decision import placement_words
 from core.domain.traffic import Load, weigh
 from core.domain.worksheet import Evidence
@@ -33,27 +32,24 @@ def traffic_of(house: House, evidence: Evidence) -> dict[str, Any] | None:
 
 
 def _pairs(house: House, evidence: Evidence) -> dict[str, tuple[dict[str, Any], dict[str, Any]]]:
-    """Workload → (off, candidate) cells of its newest finished run on the same box, model and build, at the production concurrency."""
-    asked, n_max = evidence.asked, evidence.candidate.n_max
-    arms: dict[str, dict[int, dict[str, Any]]] = {}
-    for cell in house.store.cells.for_matrix(asked["model"]):
-        if cell["state"] == DONE and cell["c"] == asked["production_c"] and cell["box_id"] == asked["box_id"] and cell["n"]:
-            arms.setdefault(cell["run_id"], {})[cell["n_max"]] = cell
-    found: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
-    for cells in arms.values():
-        off, on = cells.get(0), cells.get(n_max or -1)
-        if off and on and _same_recipe(on, evidence):
-            found.setdefault(on["request"]["workload_id"], (off, on))
-    return found
+    """Workload → (off, candidate) cells of its newest finished run on the same box, model and recipe, at the production concurrency."""
+    asked, candidate = evidence.asked, evidence.candidate
+    if not candidate.n_max:
+        return {}
+    c, recipe = asked["production_c"], candidate.recipe or {}
+    same = {"model": asked["model"], "box_id": asked["box_id"], "n_max": candidate.n_max, "c": c}
+    runs: dict[str, str] = {}
+    for run in house.store.cells.paired_runs(**same, recipe=recipe):
+        if run["run_id"] == evidence.run_id or _same_placement(recipe, run):
+            runs.setdefault(run["workload"], run["run_id"])
+    cells = {(cell["run_id"], cell["n_max"]): cell for cell in house.store.cells.of_runs(sorted(runs.values())) if cell["c"] == c}
+    return {workload: (cells[run_id, 0], cells[run_id, candidate.n_max]) for workload, run_id in runs.items()}
 
 
-def _same_recipe(cell: dict[str, Any], evidence: Evidence) -> bool:
-    """Build, artifact and placement of the candidate; context may follow the workload. An unknown placement equals only its own run's."""
-    mine, recipe = evidence.candidate.recipe or {}, cell["recipe"] or {}
-    if any(mine.get(key) != recipe.get(key) for key in ("engine_build", "engine_commit", "artifact_sha256", "n_max")):
-        return False
-    here, there = placement_words(mine.get("placement")), placement_words(recipe.get("placement"))
-    return cell["run_id"] == evidence.run_id or (here is not None and here == there)
+def _same_placement(mine: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Placement of the candidate; context may follow the workload. An unknown placement equals only its own run's."""
+    here, there = placement_words(mine.get("placement")), placement_words(other["placement"])
+    return here is not None and here == there
 
 
 def _row(workload: str, share: float, off: dict[str, Any], on: dict[str, Any]) -> dict[str, Any]:

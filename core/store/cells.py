@@ -10,11 +10,14 @@ from core.ports.store import CellRows, Row
 from core.store.database import Database
 
 _CELLS_OF_RUNS = """
-SELECT c.*, CAST(json_extract(r.request, '$.repetitions') AS INTEGER) AS planned, v.recipes
+SELECT c.*, CAST(json_extract(r.request, '$.repetitions') AS INTEGER) AS planned, v.recipes, l.last_position
 FROM cells c JOIN runs r USING (run_id)
 LEFT JOIN (SELECT run_id, n_max, c, count(DISTINCT recipe_id) AS recipes FROM servers
            WHERE purpose = 'sweep' AND run_id = ANY(?::VARCHAR[]) GROUP BY ALL) v
   ON v.run_id = c.run_id AND v.n_max = c.n_max AND v.c = c.c
+LEFT JOIN (SELECT run_id, n_max, c, avg(per_position[-1]) AS last_position FROM samples
+           WHERE kind = 'real' AND counted AND status = 'ok' AND len(per_position) > 0 AND run_id = ANY(?::VARCHAR[]) GROUP BY ALL) l
+  ON l.run_id = c.run_id AND l.n_max = c.n_max AND l.c = c.c
 WHERE c.kind = 'real' AND c.run_id = ANY(?::VARCHAR[]) AND r.run_id = ANY(?::VARCHAR[])
 ORDER BY c.run_id, c.c, c.n_max
 """
@@ -67,6 +70,7 @@ SELECT run_id, CAST(json_extract(body, '$.stage.n_max') AS INTEGER) AS n_max, CA
        any_value(json_extract_string(body, '$.reason') ORDER BY seq) AS reason
 FROM run_events
 WHERE kind = 'stage_done' AND run_id = ANY(?::VARCHAR[]) AND json_extract_string(body, '$.status') = 'failed'
+  AND coalesce(json_extract_string(body, '$.stage.kind'), '') NOT IN ('forced-all', 'forced-none', 'suite')  -- these share an arm's n_max
 GROUP BY ALL
 """
 
@@ -78,6 +82,43 @@ SELECT DISTINCT v.run_id, r.box_id AS box, json_extract_string(r.request, '$.mod
 FROM servers v JOIN runs r USING (run_id) JOIN recipes q USING (recipe_id)
 WHERE v.n_max > 0 AND v.purpose = 'sweep'
   AND (v.run_id, v.n_max) IN (SELECT DISTINCT run_id, n_max FROM samples WHERE kind = 'real' AND status = 'ok')
+"""
+
+_ARMS = """
+WITH arm AS (
+    SELECT s.run_id, s.n_max, any_value(s.recipe_id ORDER BY s.seq) AS recipe_id
+    FROM samples s JOIN run_state t USING (run_id) LEFT JOIN exclusions e USING (run_id, seq)
+    WHERE s.kind = 'real' AND s.status = 'ok' AND s.counted AND s.temperature = 'warm' AND e.seq IS NULL
+      AND s.c = 1 AND t.state = ANY(?::VARCHAR[]) AND (s.n_max > 0) = ? GROUP BY ALL
+), place AS (
+    SELECT run_id, n_max, any_value(json_extract_string(placement, '$.label') ORDER BY server) AS spill
+    FROM servers WHERE purpose = 'sweep' AND c = 1 GROUP BY ALL
+)
+SELECT a.run_id, a.n_max, json_extract_string(r.request, '$.model') AS model, r.box_id,
+       coalesce(json_extract_string(q.body, '$.engine_build'), json_extract_string(q.body, '$.engine_commit')) AS build,
+       coalesce(p.spill, 'unknown') AS spill, CAST(json_extract(q.body, '$.context') AS BIGINT) AS context,
+       json_extract_string(r.request, '$.workload_id') AS workload, r.title, r.created_at AS "at"
+FROM arm a JOIN runs r USING (run_id) LEFT JOIN recipes q USING (recipe_id) LEFT JOIN place p USING (run_id, n_max)
+ORDER BY model = ? DESC, r.created_at DESC, a.run_id, a.n_max LIMIT ?
+"""
+_PAIRED_RUNS = """
+WITH mine AS (
+    SELECT r.run_id, r.created_at, json_extract_string(r.request, '$.workload_id') AS workload
+    FROM runs r JOIN run_state t USING (run_id)
+    WHERE t.state = 'done' AND json_extract_string(r.request, '$.model') = ? AND r.box_id = ?
+), arm AS (
+    SELECT s.run_id, s.n_max, any_value(s.recipe_id ORDER BY s.seq) AS recipe_id
+    FROM samples s LEFT JOIN exclusions e USING (run_id, seq)
+    WHERE s.kind = 'real' AND s.status = 'ok' AND s.counted AND s.temperature = 'warm' AND e.seq IS NULL
+      AND s.run_id IN (SELECT run_id FROM mine) AND s.c = ? AND s.n_max IN (0, ?) GROUP BY ALL
+)
+SELECT m.run_id, m.workload, json_extract(q.body, '$.placement') AS placement
+FROM mine m JOIN arm plain ON plain.run_id = m.run_id AND plain.n_max = 0
+JOIN arm spec ON spec.run_id = m.run_id AND spec.n_max = ? JOIN recipes q ON q.recipe_id = spec.recipe_id
+WHERE json_extract_string(q.body, '$.engine_build') IS NOT DISTINCT FROM ?::VARCHAR
+  AND json_extract_string(q.body, '$.engine_commit') IS NOT DISTINCT FROM ?::VARCHAR
+  AND json_extract_string(q.body, '$.artifact_sha256') IS NOT DISTINCT FROM ?::VARCHAR
+ORDER BY m.created_at DESC, m.run_id
 """
 _WITH_SAME_HEAD = """
 WITH arm AS (
@@ -116,25 +157,15 @@ class DuckCells(CellRows):
         )
 
     def of_runs(self, run_ids: list[str]) -> list[Row]:
-        return self._db.rows(_CELLS_OF_RUNS, [run_ids, run_ids, run_ids])
+        return self._db.rows(_CELLS_OF_RUNS, [run_ids, run_ids, run_ids, run_ids])
 
-    def for_matrix(self, model: str | None = None) -> list[Row]:
-        rows = self._db.rows(
-            """SELECT c.*, CAST(json_extract(r.request, '$.repetitions') AS INTEGER) AS planned,
-                      r.request, r.title, r.created_at, t.state, v.placement, q.body AS recipe
-               FROM cells c JOIN runs r USING (run_id) JOIN run_state t USING (run_id)
-               LEFT JOIN recipes q USING (recipe_id)
-               LEFT JOIN (SELECT run_id, n_max, c, any_value(placement ORDER BY server) AS placement FROM servers
-                          WHERE purpose = 'sweep' GROUP BY run_id, n_max, c) v
-                 ON v.run_id = c.run_id AND v.n_max = c.n_max AND v.c = c.c
-               WHERE c.kind = 'real' AND (?::VARCHAR IS NULL OR json_extract_string(r.request, '$.model') = ?)
-               ORDER BY r.created_at DESC, c.c, c.n_max""",
-            [model, model],
-        )
-        return [
-            {**row, **{name: json.loads(str(row[name])) if row[name] else None for name in ("request", "placement", "recipe")}}
-            for row in rows
-        ]
+    def arms(self, *, is_candidate: bool, first_model: str, states: tuple[str, ...], limit: int) -> list[Row]:
+        return self._db.rows(_ARMS, [list(states), is_candidate, first_model, limit])
+
+    def paired_runs(self, *, model: str, box_id: str, n_max: int, c: int, recipe: dict[str, Any]) -> list[Row]:
+        same = [None if recipe.get(key) is None else str(recipe[key]) for key in ("engine_build", "engine_commit", "artifact_sha256")]
+        rows = self._db.rows(_PAIRED_RUNS, [model, box_id, c, n_max, n_max, *same])
+        return [{**row, "placement": json.loads(str(row["placement"])) if row["placement"] else None} for row in rows]
 
     def revision(self) -> int:
         return self._db.writes

@@ -22,7 +22,12 @@ from core.store.record import Do, Head, HouseRecord
 
 _HOLDER = re.compile(r"PID (\d+)")
 _QUESTION = re.compile(r"\s*(SELECT|FROM|DESCRIBE)\b", re.IGNORECASE)
-_OPTIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false", "threads": "2"}
+_OPTIONS = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "threads": "2",
+}
 _FULL = "No space left"
 _ONE_ROW = re.compile(r"(INSERT\b.*\bVALUES )(\((?:\?, )*\?\))", re.DOTALL)
 _AT_ONCE = 200
@@ -170,6 +175,7 @@ class Database:
             self._root = duckdb.connect(str(self.path), read_only=self._is_read_only, config=dict(_OPTIONS))
             self._root.execute("SET GLOBAL timezone='UTC'")
             self._root.execute("SET GLOBAL python_enable_replacements=false")
+            self._root.execute("SET GLOBAL lock_configuration=true")  # no statement turns any of this back on
 
     def _reopen(self) -> None:
         if self._is_dead:

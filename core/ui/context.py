@@ -22,3 +22,9 @@ def house() -> House:
     """What the use cases are called with, in the hands of who sits at this tab."""
     opened = services()
     return opened.house.acting(actor_at_this_tab(opened))
+
+
+@st.cache_resource(show_spinner=False)
+def workload_titles() -> dict[str, str]:
+    """Workload id → the name that people read; the catalog ships with the product and does not change while it runs."""
+    return {workload.id: workload.title for workload in house().workloads.values()}

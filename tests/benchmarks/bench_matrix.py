@@ -17,6 +17,7 @@ from core.services.matrix import fitting, rows_of
 from core.services.matrix_heads import all_heads, known_of
 from core.ui import context, menu
 from core.ui.components.grid import ROWS_AT_ONCE, table_of
+from core.ui.components.matrix_views import PICTURE, TABLE
 from core.ui.menu import ENTRIES, Entry
 from core.ui.state import PERSON, SERVER_START
 from tests.fakes.measured_run import write_run
@@ -88,6 +89,7 @@ def bare(services: Services, asked: list[tuple[str, list[object]]]) -> None:
 
 def service_bench(services: Services) -> None:
     """Service against its own SQL."""
+    first_page(services)  # what is worked out once for a finished run and then stored is no part of it
     asked = statements(services, lambda: first_page(services))
     sql, service = least_ms(lambda: bare(services, asked), lambda: first_page(services))
     print(
@@ -123,11 +125,19 @@ def page_bench(services: Services) -> None:
     Static.where = str(script)
     menu.ENTRIES = (*ENTRIES, Static("Results", "static", "Static"))
     frame = table_of(first_page(services))  # type: ignore[arg-type]
-    page, static = least_ms(opened(menu.entry("matrix").path, frame), opened(Static.where, frame), times=25)
+    page, static = opened(menu.entry("matrix").path, frame), opened(Static.where, frame)
+    again, anew, alone = least_ms(page, lambda: (forget(services), page()), static, times=25)
     menu.ENTRIES = ENTRIES
     shape = f"{len(frame)} × {len(frame.columns)}"
-    print(f"page {page:.0f} ms, static table of {shape} {static:.0f} ms: ratio {page / static:.1f} (limit {PAGE_LIMIT})")
-    print("  " + ("ok" if page / static <= PAGE_LIMIT else "MISSED"))
+    for name, took in (("the same rows again", again), ("picture and table drawn anew", anew)):
+        print(f"page, {name} {took:.0f} ms, static table of {shape} {alone:.0f} ms: ratio {took / alone:.1f} (limit {PAGE_LIMIT})")
+        print("  " + ("ok" if took / alone <= PAGE_LIMIT else "MISSED"))
+
+
+def forget(services: Services) -> None:
+    """The picture and the table of the rows last shown, as when a filter changed."""
+    for name in (PICTURE, TABLE):
+        del services.house.kept[name]
 
 
 def opened(path: str, frame: pd.DataFrame) -> Callable[[], object]:

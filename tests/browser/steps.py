@@ -38,6 +38,13 @@ def choose(page: Page, key: str, option: str) -> None:
     settled(page)
 
 
+def choose_filter(page: Page, key: str, option: str) -> None:
+    """Sets a filter of the matrix, which lie behind one button."""
+    if page.locator(f".st-key-{key} input").count() == 0:
+        page.get_by_test_id("stPopover").get_by_role("button", name="Filters").click()
+    choose(page, key, option)
+
+
 def number(page: Page, key: str, value: int) -> None:
     """Types a number."""
     field = page.locator(f".st-key-{key} input")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
+from core.charts.matrix import fill_of
 from core.services.house import House
 from core.services.matrix import matrix_rows
 from core.ui.components.figures import LEGEND
 from core.ui.components.grid import ROWS_AT_ONCE
-from tests.fakes.measured_run import write_run
+from tests.fakes.measured_run import START, write_run
 from tests.pages.conftest import OpenPage, cells, words
 
 
@@ -86,8 +88,36 @@ def test_the_figure_hides_no_losing_cell_and_escapes_names(open_page: OpenPage, 
     figure = json.loads(open_page("matrix").get("plotly_chart")[0].proto.spec)
     texts = " ".join(figure["data"][1]["text"])
     assert "0.85× ▼" in texts and "1.18× ▲" in texts and "26.1–26.5 (3)" in texts
-    labels = " ".join(figure["data"][3]["text"])
+    labels = " ".join(figure["data"][2]["text"])
     assert "&lt;b&gt;evil" in labels and "<b>evil" not in labels and "no draft can win at n=3: it would need 101%" in labels
+    assert "▲ pays at n_max 1: 1.18×" in labels and "▼ does not pay" in labels
+
+
+def test_the_rows_are_counted_by_what_they_come_to(open_page: OpenPage, house: House) -> None:
+    write_run(house, model="level", rates={0: [20.0, 21.0, 22.0], 1: [20.5, 21.5, 22.5]})
+    write_run(house, model="open", rates={0: [20.0, 21.0, 22.0]})
+    write_run(house, model="old", created_at=START - timedelta(days=400))
+    counts = next(one.value for one in open_page("matrix").markdown if "badge" in one.value)
+    for said in ("▲ 4 bets pay", "▼ 1 bet does not pay", "= 1 bet shows no difference", "○ 1 row is open", "◷ 1 of them stale"):
+        assert said in counts
+
+
+def test_a_stale_row_says_why_in_full_and_its_tiles_fade(open_page: OpenPage, house: House) -> None:
+    write_run(house, model="old", created_at=START - timedelta(days=400))
+    figure = json.loads(open_page("matrix", provenance="measured").get("plotly_chart")[0].proto.spec)
+    label = figure["data"][2]["text"][0]
+    assert "◷ stale: measured 40" in label and "…" not in label
+    faded, full = figure["data"][0]["marker"]["color"][1], "rgb({},{},{})".format(*fill_of(26.3 / 22.2, dark=False))
+    assert faded.startswith("rgb(") and faded != full
+
+
+def test_tiles_that_tie_share_the_shade_of_the_best(open_page: OpenPage, house: House) -> None:
+    write_run(house, rates={0: [50.0, 51, 52], 1: [90.0, 91, 92], 2: [91.5, 92.5, 93.5]})
+    write_run(house, model="made-moe", rates={0: [50.0, 51, 52], 1: [50.5, 51.5, 52.5]})
+    figure = json.loads(open_page("matrix", provenance="measured", sort="newest first").get("plotly_chart")[0].proto.spec)
+    shades = figure["data"][0]["marker"]["color"]
+    assert sorted([shades[1] == shades[2], shades[4 + 1] == shades[4 + 2]]) == [False, True]
+    assert "rgb({},{},{})".format(*fill_of(1.0, dark=False)) in (shades[1], shades[5]), "a tie with off is neutral"
 
 
 def test_blanks_of_every_kind_look_different(open_page: OpenPage, house: House) -> None:
@@ -98,7 +128,7 @@ def test_blanks_of_every_kind_look_different(open_page: OpenPage, house: House) 
     figure = json.loads(at.get("plotly_chart")[0].proto.spec)
     signs = [re.search(r"<b>(.*?)</b>", text)[1] for text in figure["data"][1]["text"]]
     assert signs == ["20.1", "⚠", "▨", "✕"]
-    assert figure["data"][6]["marker"]["pattern"]["shape"] == "/", "excluded ones are hatched"
+    assert figure["data"][0]["marker"]["pattern"]["shape"] == ["", "", "/", ""], "excluded ones are hatched"
     assert "⚠ invalid: 0.0 tok/s is no speed" in plain(at) and "✕ failed: out of memory" in plain(at)
 
 
@@ -112,8 +142,8 @@ def test_an_acceptance_above_all_is_shown_as_invalid_with_its_source(open_page: 
 
 def test_the_law_is_drawn_as_an_observation_with_own_and_published_points_apart(open_page: OpenPage, house: House) -> None:
     write_run(house)
-    at = open_page("matrix")
-    figure = json.loads(at.get("plotly_chart")[1].proto.spec)
+    at = open_page("matrix", curves="Speed-up against spill")
+    figure = json.loads(at.get("plotly_chart")[0].proto.spec)
     points = {
         (trace["name"], trace["marker"]["symbol"][place], trace["x"][place], round(trace["y"][place], 2))
         for trace in figure["data"]

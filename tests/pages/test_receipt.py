@@ -154,6 +154,22 @@ def test_failed_cell_keeps_its_reason(open_page: OpenPage, house: House) -> None
     assert "✕ failed: out of memory" in list(at.dataframe[0].value["counts"])
 
 
+def test_an_arm_that_failed_before_a_repetition_has_a_receipt_with_its_command_and_reason(open_page: OpenPage, house: House) -> None:
+    run_id = write_run(house)
+    stage = {"stage": {"name": "n=3", "n_max": 3, "c": 1, "kind": "step"}, "status": "failed", "reason": "the engine ended while it loaded"}
+    start = {"server": 9, "n_max": 3, "c": 1, "argv": ["llama-server", "--spec-draft-n-max", "3"]}
+    with house.store.cells._db.tx() as cursor:  # type: ignore[attr-defined]
+        for seq, kind, body in ((9998, "server_starting", start), (9999, "stage_done", stage)):
+            cursor.execute("INSERT INTO run_events VALUES (?, ?, ?, now(), ?)", [run_id, seq, kind, json.dumps(body)])
+    matrix = open_page("matrix", provenance="measured")
+    assert f"](/receipt?cell={run_id}-3-1)" in matrix.table[0].value["n_max 3"].iloc[0]
+    at = open_page("receipt", cell=f"{run_id}-3-1")
+    assert not at.exception and "Nothing can be priced: the engine ended while it loaded." in words(at)
+    at.session_state["receipt-tabs"] = "Command"
+    at.run()
+    assert not at.exception and "llama-server --spec-draft-n-max 3" in words(at)
+
+
 def test_published_cell_is_not_usable_for_keep(open_page: OpenPage) -> None:
     at = open_page("receipt", cell="published~deepseek-q8-24~3")
     said = words(at)

@@ -80,10 +80,10 @@ def test_coverage_tells_measured_failed_stale_and_not_run_apart(open_page: OpenP
     at = open_page("coverage", provenance="measured", model="made-dense")
     frame = at.table[0].value
     by_workload = {line["workload"].replace("\\", ""): line for line in frame.to_dict("records")}
-    assert set(by_workload) == set(house.workloads)
-    line = by_workload["chat-short"]
+    assert set(by_workload) == {workload.title for workload in house.workloads.values()}, "by the names that people read"
+    line = by_workload[house.workload_title("chat-short")]
     assert [line[name] for name in ("off", "n_max 1", "n_max 3")] == ["● measured", "● measured", "✕ failed"]
-    assert by_workload["code"]["off"] == "· not run" and line["several streams"] == "· not run"
+    assert by_workload[house.workload_title("code")]["off"] == "· not run" and line["several streams"] == "· not run"
     text = said(at)
     assert "3 measured" in text and "1 failed" in text and run_id[:4] not in text
     assert any("never" in str(link.proto.label) or "✕" in str(link.proto.label) for link in at.get("page_link"))

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from core.domain.matrix import NO_BASELINE
-from core.errors import InvalidInput
+from core.errors import InvalidInput, NotFound
 from core.services.matrix import fitting, matrix_rows, rows_of
 from core.services.matrix_files import COLUMNS, csv_of, lines_of, markdown_of, parquet_of
 from core.services.matrix_heads import all_heads, known_values
+from core.services.receipts import receipt
 from tests.fakes.measured_run import START, write_run
 
 # s, a, D+V in H, break-even share: the table of worked values
@@ -41,6 +42,15 @@ def test_the_reference_table_comes_out_as_worked(house):
         assert found == expected and price["dominant"] == "verify+draft", (model, layers, n)
     qwen = rows["Qwen3.6-27B Q8 (stock MTP)", 0]["3"]
     assert (round(qwen["speedup"], 3), qwen["accept_share"], qwen["price"]["a"], qwen["price"]["dominant"]) == (2.196, None, None, None)
+    decisions = {(row["model"], row["spill"]["layers"]): row["suggestion"] for row in matrix_rows(house, provenance="transcribed")}
+    assert {key: (found["action"], found["n_max"]) for key, found in decisions.items()} == {
+        ("Qwen3.6-27B Q8 (stock MTP)", 0): ("widen", 3),
+        ("DeepSeek Q8-MTP", 14): ("keep", 1),
+        ("DeepSeek Q8-MTP", 24): ("disable", 0),
+        ("DeepSeek Q3-MTP", 10): ("keep", 1),
+    }
+    assert "No draft can win at n_max 3: it would need 100.8%" in decisions["DeepSeek Q8-MTP", 24]["text"]
+    assert "its last position was not recorded" in decisions["Qwen3.6-27B Q8 (stock MTP)", 0]["text"]
     assert round(qwen["price"]["a_min"], 2) == 2.20 and round(qwen["price"]["step_ms_max"], 2) == 67.45
 
 
@@ -176,18 +186,40 @@ def test_acceptance_above_all_proposed_is_invalid_and_the_rate_stands(house):
     assert (cell["tok_s"], cell["accept_share"], cell["accept_status"]) == (26.3, None, "invalid") and "above 100%" in cell["faults"][0]
 
 
-def test_a_stage_that_failed_before_one_repetition_is_a_failed_cell(house):
+def test_a_stage_that_failed_before_one_repetition_is_a_failed_cell_with_a_door(house):
     run_id = write_run(house)
-    body = json.dumps({"stage": {"n_max": 3, "c": 1}, "status": "failed", "reason": "the engine ran out of memory"})
+    body = json.dumps({"stage": {"n_max": 3, "c": 1, "kind": "step"}, "status": "failed", "reason": "the engine ran out of memory"})
     change(house, "INSERT INTO run_events VALUES (?, 9999, 'stage_done', now(), ?)", run_id, body)
+    start = json.dumps({"server": 9, "n_max": 3, "c": 1, "argv": ["llama-server", "--spec-draft-n-max", "3"]})
+    change(house, "INSERT INTO run_events VALUES (?, 9998, 'server_starting', now(), ?)", run_id, start)
     cell = measured(house)[0]["cells"]["3"]
-    assert (cell["status"], cell["why"], cell["cell_id"]) == ("failed", "the engine ran out of memory", None)
+    assert (cell["status"], cell["why"], cell["cell_id"]) == ("failed", "the engine ran out of memory", f"{run_id}-3-1")
+    view = receipt(house, cell["cell_id"])
+    assert (view["cell"]["why"], view["price"], view["samples"]) == ("the engine ran out of memory", None, [])
+    assert [start["server"] for start in view["servers"]] == [9] and view["servers"][0]["argv"][-1] == "3"
+    with pytest.raises(NotFound):
+        receipt(house, f"{run_id}-4-1")
+
+
+def test_a_failed_stage_of_the_forced_pass_is_no_cell(house):
+    run_id = write_run(house)
+    body = json.dumps({"stage": {"n_max": 3, "c": 1, "kind": "forced-all"}, "status": "failed", "reason": "no"})
+    change(house, "INSERT INTO run_events VALUES (?, 9999, 'stage_done', now(), ?)", run_id, body)
+    assert measured(house)[0]["cells"]["3"]["status"] == "not_run"
 
 
 def test_a_drifted_run_says_so(house):
     write_run(house, drifted=True)
     (row,) = measured(house)
     assert row["drifted"] is True and row["why"].startswith("its baseline drifted while it measured; ")
+
+
+def test_a_row_whose_longest_draft_wins_is_widened_only_where_its_last_position_held(house):
+    run_id = write_run(house, rates={0: [20.0, 20.1, 20.2], 1: [25.0, 25.1, 25.2]})
+    held = [row["suggestion"] for row in measured(house)]
+    change(house, "UPDATE samples SET per_position = [0.3] WHERE run_id = ? AND n_max = 1", run_id)
+    (fell,) = [row["suggestion"] for row in measured(house)]
+    assert (held[0]["action"], held[0]["n_max"]) == ("widen", 1) and (fell["action"], fell["n_max"]) == ("keep", 1)
 
 
 def test_ties_share_the_best_and_the_smaller_n_wins(house):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from core.errors import InvalidInput, NotFound
@@ -9,7 +11,7 @@ from core.services.comparison import change_plan, choose_arm, measured_arms, typ
 from core.services.runs import start_run
 from core.services.worksheet_edits import worksheet_history
 from core.services.worksheets import get_worksheet, propose, show_worksheet, sweep_values, type_suite, type_text
-from tests.fakes.measured_run import PLACEMENT, write_run
+from tests.fakes.measured_run import PLACEMENT, START, write_run
 from tests.services.conftest import REQUEST
 
 WINS, LOSES = {1: [50, 51, 52], 0: [40, 41, 42]}, {1: [30, 31, 32], 0: [40, 41, 42]}
@@ -94,7 +96,9 @@ def test_traffic_shares_weigh_workloads_and_turn_the_suggestion(house, sheet):
     view = show_worksheet(house, sheet)
     assert view["traffic"]["missing"] == ["code"] and view["traffic"]["weighted"] is None and view["suggestion"]["action"] == "keep"
     write_run(house, production=LOSES, **{**ASKED, "workload_id": "code"})
-    view = show_worksheet(house, sheet)
+    newer = START + timedelta(hours=1)
+    write_run(house, production=WINS, recipe={"engine_build": 1}, created_at=newer, **{**ASKED, "workload_id": "code"})
+    view = show_worksheet(house, sheet)  # the newer run is of another build, and stays out
     assert view["traffic"]["missing"] == [] and [row["verdict"] for row in view["traffic"]["rows"]] == ["wins", "loses"]
     assert view["suggestion"]["action"] == "disable" and view["suggestion"]["text"].startswith("Your mix: 0.")
     flips = {flip.workload: flip.at for flip in view["traffic"]["weighted"].flips}

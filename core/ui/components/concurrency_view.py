@@ -10,6 +10,7 @@ from core.charts.lines import Series, line_figure
 from core.domain.concurrency import curve, flips
 from core.ui.components.figures import literal, rate
 from core.ui.components.theme import is_dark
+from core.ui.components.workload_names import workload_words
 
 Group = dict[str, Any]
 CHOSEN = "recipe"
@@ -18,7 +19,7 @@ CHOSEN = "recipe"
 def group_title(group: Group) -> str:
     """What stays the same along c."""
     key = group["key"]
-    names = [key["model"] or "model not recorded", key["spill"], key["box"], key["build"], key["workload"]]
+    names = [key["model"] or "model not recorded", key["spill"], key["box"], key["build"], workload_words(key["workload"])]
     context = f"context {key['context']}" if key["context"] else None
     return " · ".join(str(part) for part in (*names, context) if part)
 

@@ -11,8 +11,9 @@ from core.domain.coverage import CONTROLS
 from core.domain.matrix import COLUMNS
 from core.domain.run import short
 from core.ui.components.figures import BLANK_WORDS, STALE, blank, literal, share
-from core.ui.components.grid import WIDEST_PX, column_title, row_title
+from core.ui.components.grid import TABLE_PX, column_title, row_title
 from core.ui.components.links import receipt_url, run_link
+from core.ui.components.workload_names import workload_words
 
 Row = dict[str, Any]
 MEASURED = "●"
@@ -35,7 +36,7 @@ def coverage_table(states: list[Row]) -> pd.DataFrame:
     columns = [*COLUMNS, *sorted({name for one in states for name in one["single"]} - set(COLUMNS), key=int)]
     lines = [
         {
-            "workload": literal(one["workload"] or "not recorded"),
+            "workload": literal(workload_words(one["workload"], "not recorded")),
             **{column_title(name): state_sign(one["single"].get(name, "not_run"), one["provenance"]) for name in columns},
             "several streams": ", ".join(f"c={c} {state_sign(state, one['provenance'])}" for c, state in one["several"].items())
             or state_sign("not_run"),
@@ -55,7 +56,7 @@ def draw_coverage(states: list[Row]) -> None:
     st.text(
         f"On this page, of our own: {count['ok']} measured, {count['stale']} stale, {count['failed']} failed, {count['not_run']} not run."
     )
-    st.table(coverage_table(states), width=WIDEST_PX)
+    st.table(coverage_table(states), width=TABLE_PX)
     st.caption(LEGEND)
 
 
@@ -68,7 +69,7 @@ def draw_claims(claims: list[Row]) -> None:
     st.caption(
         "An acceptance of 100 % is an observation of one build, box and context. These controls would rule out other reasons for it:"
     )
-    st.table(claims_table(claims), width=WIDEST_PX)
+    st.table(claims_table(claims), width=TABLE_PX)
     st.caption(literal(" · ".join(f"{name}: {words}" for name, words in CONTROLS.items())))
 
 

@@ -26,7 +26,8 @@ LEGEND = (
     f" · {FAILED} failed · {EXCLUDED} excluded · {STALE} stale · {INVALID} invalid"
 )
 
-_PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^&=\"':/@%;,?])")
+_ESCAPES = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]()#+-.!|<>~$^&=\"':/@%;,?"})
+_PARTED = re.compile(r"(:(?=\S)|@|www)", re.IGNORECASE)
 _JOINER = "\u2060"  # keeps ":smile:", "https://…" and "a@b" from turning into something after the escapes are taken off
 
 
@@ -34,8 +35,7 @@ def literal(text: Any, limit: int = 300) -> str:
     """Words from outside (names, titles, notes) for a label that knows Markdown: shown as they are, on one line, never rendered."""
     words = " ".join(str(text).split())
     words = words if len(words) <= limit else words[: limit - 1] + "…"
-    parted = re.sub(r"(:(?=\S)|@|www)", rf"\1{_JOINER}", words, flags=re.IGNORECASE)
-    return _PUNCTUATION.sub(r"\\\1", parted)
+    return _PARTED.sub(rf"\1{_JOINER}", words).translate(_ESCAPES)
 
 
 def blank(status: str) -> str:

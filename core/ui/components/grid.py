@@ -6,19 +6,23 @@ import re
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
-from core.charts.matrix import Band, Tile, matrix_figure
+from core.charts.matrix import WIDEST_PX, Band, Tile, matrix_figure
 from core.domain.matrix import COLUMNS, losing_why, not_run
-from core.ui.components.figures import STALE, cell_lines, cell_words, literal, rate_range, sign, speedup
-from core.ui.components.links import go, receipt_url, run_url
-from core.ui.components.theme import is_dark
+from core.ui.components.figures import STALE, cell_lines, cell_words, literal, rate_range
+from core.ui.components.links import go as leave
+from core.ui.components.links import receipt_url, run_url
+from core.ui.components.outcomes import because, outcome, suggested
+from core.ui.components.workload_names import workload_words
 from core.ui.state import CELL
 
 Row = dict[str, Any]
 SUPERSCRIPTS = "¹²³⁴⁵⁶⁷⁸⁹"
 ROWS_AT_ONCE = 25
-WIDEST_PX = 4000  # a fixed width above any screen: the table fills its place, scrolls sideways, and its first column stays
+TABLE_PX = 4000  # a fixed width above any screen: the table fills its place, scrolls sideways, and its first column stays
+TILE_LEAST_PX = 120  # range, count, acceptance and its footnote stand on one
 _HEADER_CHARS = 130
 
 
@@ -53,11 +57,22 @@ def row_below(row: Row) -> str:
     if row["provenance"] == "transcribed":
         return "✎ transcribed, not measured here"
     if row["provenance"] == "imported":
-        known = [row["build"], row["file"]["settings"], row["workload"], f"context {row['context']}" if row["context"] else None]
+        known = [
+            row["build"],
+            row["file"]["settings"],
+            workload_words(row["workload"]),
+            f"context {row['context']}" if row["context"] else None,
+        ]
         return " · ".join(
             ["⇣ imported, not measured here", row["file"]["name"], row["file"]["kind"], *(str(part) for part in known if part)]
         )
-    known = [row["provenance"], row["box"], row["build"], row["workload"], f"context {row['context']}" if row["context"] else None]
+    known = [
+        row["provenance"],
+        row["box"],
+        row["build"],
+        workload_words(row["workload"]),
+        f"context {row['context']}" if row["context"] else None,
+    ]
     return " · ".join(str(part) for part in known if part)
 
 
@@ -77,21 +92,28 @@ def bands_of(rows: list[Row], columns: tuple[str, ...]) -> list[Band]:
 
 
 def _band(row: Row, columns: tuple[str, ...], notes: dict[str, str]) -> Band:
-    tied = set(row["tied"])
-    speculative = [row["cells"][name] for name in tied if name != "off"]
-    shared = max((cell["speedup"] for cell in speculative if cell["speedup"]), default=None)
-    tiles = {}
-    for name in columns:
-        cell = row["cells"].get(name) or not_run()
-        shade = cell["speedup"] and (shared if name in tied and "off" not in tied else cell["speedup"])
-        shade = None if cell["status"] == "invalid" else shade
-        hover = f"{column_title(name)}: {cell_words(cell)}" + (f" · {_short(cell['why'])}" if cell["verdict"] == "loses" else "")
-        tiles[name] = Tile(
-            cell_lines(cell)[0], _small_lines(cell, notes), _short(hover, 240), cell["cell_id"], shade,
-            is_best=name == row["best"], is_hatched=cell["status"] == "excluded",
-        )  # fmt: skip
-    below = " · ".join(part for part in (row_below(row), stale_words(row)) if part)
-    return Band(_short(row_title(row), 100), (_short(below), _short(row["why"])), tiles)
+    found = outcome(row)
+    tiles = {name: _tile(row, name, notes) for name in columns}
+    below = tuple(line for line in (stale_words(row), row_below(row)) if line)
+    return Band(_short(row_title(row), 90), _said(found.words, row), found.verdict, because(row), below, tiles)
+
+
+def _said(words: str, row: Row) -> str:
+    action = row["suggestion"]["action"]
+    return f"{words} → {action}" if action else words
+
+
+def _tile(row: Row, name: str, notes: dict[str, str]) -> Tile:
+    """Cells that cannot be told from the row's best share its shade: its colour, or the neutral one where that is off."""
+    cell, best = row["cells"].get(name) or not_run(), row["best"]
+    shade = cell["speedup"]
+    if shade and name in row["tied"]:
+        shade = 1.0 if best == "off" else row["cells"][best]["speedup"] or shade
+    hover = f"{column_title(name)}: {cell_words(cell)}" + (f" · {_short(cell['why'])}" if cell["verdict"] == "loses" else "")
+    return Tile(
+        cell_lines(cell)[0], _small_lines(cell, notes), _short(hover, 240), cell["cell_id"], None if cell["status"] == "invalid" else shade,
+        is_best=name == best, is_hatched=cell["status"] == "excluded", is_faded=cell["status"] == "stale",
+    )  # fmt: skip
 
 
 def column_title(name: str) -> str:
@@ -112,16 +134,22 @@ def _small_lines(cell: Row, notes: dict[str, str]) -> tuple[str, ...]:
     return tuple(line for line in (cell_small(cell, notes), spread) if line)
 
 
-def draw_matrix(rows: list[Row], *, key: str) -> None:
-    """The figure; a click on a tile opens its receipt."""
+def picture_of(rows: list[Row], *, dark: bool) -> go.Figure:
+    """The rows as tiles."""
     columns = columns_of(rows)
-    figure = matrix_figure(bands_of(rows, columns), columns, dark=is_dark())
+    return matrix_figure(bands_of(rows, columns), columns, dark=dark)
+
+
+def draw_matrix(rows: list[Row], figure: go.Figure, *, key: str) -> None:
+    """The figure; a click on a tile opens its receipt. On a narrow screen it keeps a width that reads, and scrolls sideways."""
+    columns = columns_of(rows)
     spoken = f"Matrix of {len(rows)} rows by n_max; the same cells stand in the table below, each a link."
-    event = st.plotly_chart(figure, key=key, on_select="rerun", selection_mode="points", config={"displayModeBar": False}, alt=spoken)
+    with st.grid(1, wrap=False, min_column_width=max(WIDEST_PX, TILE_LEAST_PX * len(columns))).cell():
+        event = st.plotly_chart(figure, key=key, on_select="rerun", selection_mode="points", config={"displayModeBar": False}, alt=spoken)
     points = event["selection"]["points"] if event else []
     cell_id = points[0].get("customdata", [None])[0] if points else None
     if cell_id:
-        go("receipt", **{CELL: cell_id})
+        leave("receipt", **{CELL: cell_id})
 
 
 def draw_footnotes(rows: list[Row], legend: str) -> None:
@@ -130,9 +158,9 @@ def draw_footnotes(rows: list[Row], legend: str) -> None:
     st.caption(f"{literal(notes)}  \n{legend}" if notes else legend)
 
 
-def draw_table(rows: list[Row]) -> None:
+def draw_table(table: pd.DataFrame) -> None:
     """Every cell in words, as a real table: what the keyboard, a screen reader and the clipboard get. Figures link to receipts."""
-    st.table(table_of(rows), width=WIDEST_PX)
+    st.table(table, width=TABLE_PX)
 
 
 def table_of(rows: list[Row]) -> pd.DataFrame:
@@ -142,6 +170,7 @@ def table_of(rows: list[Row]) -> pd.DataFrame:
         {
             **{column_title(name): _linked(row["cells"].get(name) or not_run()) for name in columns},
             "why": literal(_why(row)),
+            "suggested": literal(suggested(row)),
             "from": _linked_run(row),
         }
         for row in rows
@@ -165,14 +194,3 @@ def _why(row: Row) -> str:
     blanks = [column_title(name) for name, cell in row["cells"].items() if cell["status"] == "not_run"]
     what = "not in the file" if row["provenance"] == "imported" else "not run"
     return "; ".join([row["why"], *more, *([f"{what}: {', '.join(blanks)}"] if blanks else [])])
-
-
-def best_words(row: Row) -> tuple[str, str | None]:
-    """A row's best in a few words with the id of its cell: “26.3 tok/s · 1.18× ▲ at n_max 1”."""
-    best = row["best"]
-    if best is None:
-        return "nothing to compare yet", None
-    cell = row["cells"][best]
-    if best == "off":
-        return f"off is best: {cell_lines(cell)[0]} tok/s", cell["cell_id"]
-    return f"{cell_lines(cell)[0]} tok/s · {speedup(cell['speedup'])} {sign(cell['verdict'])} at n_max {best}", cell["cell_id"]

@@ -15,9 +15,10 @@ from core.services.matrix import fitting, rows_of
 from core.services.matrix_heads import all_heads
 from core.services.waiting import waiting_for
 from core.ui.components.figures import STALE, ago, literal, when
-from core.ui.components.grid import best_words, row_title
+from core.ui.components.grid import row_title
 from core.ui.components.ledger_entry import paid, stale_words
 from core.ui.components.links import decision_link, page_link, receipt_link, run_link, worksheet_link
+from core.ui.components.outcomes import best_words
 from core.ui.components.run_list import cut
 
 LOOK_EVERY_S = 5.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.decision import FORMULAS
 from core.domain.promotion import Delta
 from core.services.ledger import summary_of
 from core.ui.components.cell_list import arm, cell_list
@@ -101,6 +102,8 @@ def frozen_evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
     _speed_delta(summary)
     fields = [row for row in evidence["fields"] if row["key"] != "decision"]  # frozen before it was taken; it stands above
     worksheet_table(fields, None, key=f"frozen-{number}")
+    if (details.get("formulas") or evidence.get("formulas") or FORMULAS) != FORMULAS:
+        st.text(f"Taken under formulas {details.get('formulas') or evidence['formulas']}; today's are {FORMULAS}. Shown as computed then.")
     st.text(f"Suggestion then: {evidence['suggestion']['action'] or 'none'}. {evidence['suggestion']['text']}")
     gate_list(evidence["gates"], key=f"frozen-gates-{number}")
     if summary["cells"]:

@@ -10,6 +10,7 @@ import streamlit as st
 from core.domain.matrix_filter import PROVENANCES, SORTS
 from core.ui.components.figures import literal
 from core.ui.components.links import url
+from core.ui.components.workload_names import workload_words
 from core.ui.state import PUBLISHED, PUBLISHED_DRAFT, PUBLISHED_PLACEMENT
 
 ALL = "all"
@@ -23,18 +24,40 @@ _WIDTH_PX = 148  # five beside each other on a laptop, two on a phone
 _FIELDS = {"c": "concurrency", "age": "age_days"}
 
 
+def filter_bar(known: dict[str, list[Any]]) -> dict[str, str]:
+    """All filters behind one button that says how many are set."""
+    asked = [st.session_state.get(name) or st.query_params.get(name, ALL) for name in FILTERS]
+    many = sum(value != ALL for value in asked)
+    with st.popover(f"Filters ({many})" if many else "Filters", icon=":material/filter_list:", key="filters"):
+        return choose(known)
+
+
+def filters_said(chosen: dict[str, str]) -> None:
+    """Which filters are set, in words."""
+    words = [f"{FILTERS[name]} {_words(name, value)}" for name, value in chosen.items() if value != ALL]
+    if words:
+        st.caption(literal(f"Only: {' · '.join(words)}"))
+
+
 def choose(known: dict[str, list[Any]], names: tuple[str, ...] = tuple(FILTERS)) -> dict[str, str]:
     """One select box per filter; offers what the rows hold. A value that nothing has is ignored, and said so."""
     chosen, ignored = {}, []
     with st.container(horizontal=True):
         for name in names:
-            options = [ALL, *_options(name, known)]
+            options = {ALL: ALL, **{_words(name, value): value for value in _options(name, known)}}
             asked = None if name in st.session_state else st.query_params.get(name)
-            ignored += [f"{FILTERS[name]} “{asked}”"] if asked is not None and asked not in options else []
-            chosen[name] = st.selectbox(FILTERS[name], options, key=name, bind="query-params", width=_WIDTH_PX)
+            if asked is not None and asked not in options and asked in options.values():
+                st.session_state[name] = _words(name, asked)  # a link by id
+            elif asked is not None and asked not in options:
+                ignored.append(f"{FILTERS[name]} “{asked}”")
+            chosen[name] = options[st.selectbox(FILTERS[name], list(options), key=name, bind="query-params", width=_WIDTH_PX)]
     if ignored:
         st.caption(literal(f"The address asks for {' and '.join(ignored)}, which no row has: ignored."))
     return chosen
+
+
+def _words(name: str, value: str) -> str:
+    return workload_words(value) if name == "workload" else value
 
 
 def _options(name: str, known: dict[str, list[Any]]) -> list[str]:

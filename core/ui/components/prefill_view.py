@@ -12,13 +12,14 @@ from core.ui.components.defused import defused
 from core.ui.components.figures import NOT_RECORDED, ms, rate, rate_range, speedup
 from core.ui.components.grid import row_title
 from core.ui.components.theme import is_dark
+from core.ui.components.workload_names import workload_words
 
 Row = dict[str, Any]
 
 
 def label_of(line: Row) -> str:
     """Build first: it is what the rates are compared by."""
-    return f"{line['build'] or 'build not recorded'} · {row_title(line)} · {line['workload']}"[:90]
+    return f"{line['build'] or 'build not recorded'} · {row_title(line)} · {workload_words(line['workload'])}"[:120]
 
 
 def prefill_dots(lines: list[Row], reference: list[Row]) -> list[Dots]:
@@ -59,7 +60,7 @@ def prefill_table(lines: list[Row]) -> pd.DataFrame:
                 "row": row_title(line),
                 "build": line["build"] or NOT_RECORDED,
                 "box": line["box"] or NOT_RECORDED,
-                "workload": line["workload"],
+                "workload": workload_words(line["workload"], NOT_RECORDED),
                 "n_max": line["n_max"],
                 "prefill tok/s": rate(line["tok_s"]),
                 "lowest–highest (n)": rate_range(line["tok_s_min"], line["tok_s_max"], line["n"]),

@@ -1,7 +1,8 @@
-"""The small charts below the matrix: what the rows on the page say about spill, acceptance and the cost of a step."""
+"""The rows on the page in several views: the matrix with its table, and curves over spill, acceptance and the cost of a step."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -12,14 +13,15 @@ from core.charts.steps import StepLine, steps_figure
 from core.domain.matrix import SHOWN
 from core.services.explain import points_of
 from core.services.house import House
-from core.ui.components.figures import cell_words
+from core.ui.components.figures import LEGEND, cell_words
 from core.ui.components.forced_curve import forced_curve, has_pass
-from core.ui.components.grid import denominator, row_title
+from core.ui.components.grid import denominator, draw_footnotes, draw_matrix, draw_table, picture_of, row_title, table_of
 from core.ui.components.receipt_curves import spoken as step_words
 from core.ui.components.receipt_curves import step_line
 from core.ui.components.theme import is_dark
 
 Row = dict[str, Any]
+PICTURE, TABLE = "matrix picture", "matrix table"
 LINES_AT_ONCE = 8  # more cannot be told apart
 _NOTHING = "Nothing to draw yet: a row needs a baseline and one n_max."
 OBSERVATION = (
@@ -28,22 +30,28 @@ OBSERVATION = (
 )
 
 
-def draw_lines(house: House, rows: list[Row]) -> None:
-    """Speed-up against spill · acceptance against n · step cost against n · speed-up against a, for the rows shown."""
-    names = ["Speed-up against spill", "Acceptance against n_max", "Step cost against n_max", "Speed-up against a"]
-    spill, accept, cost, gain = st.tabs(names, key="curves", bind="query-params")
-    with spill:
-        if spill.open:
-            _draw_spill(rows)
-    with accept:
-        if accept.open:
-            _draw_accept(rows)
-    with cost:
-        if cost.open:
-            draw_costs(rows)
-    with gain:
-        if gain.open:
-            draw_forced(house, rows)
+def draw_views(house: House, rows: list[Row]) -> None:
+    """The rows as the matrix itself, and as curves: only the open tab is drawn. Which one it is stands in the address."""
+    draw: dict[str, Callable[[], None]] = {
+        "Matrix": lambda: _draw_matrix(house, rows),
+        "Speed-up against spill": lambda: _draw_spill(rows),
+        "Acceptance against n_max": lambda: _draw_accept(rows),
+        "Step cost against n_max": lambda: draw_costs(rows),
+        "Speed-up against a": lambda: draw_forced(house, rows),
+    }
+    for tab, view in zip(st.tabs(list(draw), key="curves", bind="query-params"), draw.values(), strict=True):
+        if tab.open:
+            with tab:
+                view()
+
+
+def _draw_matrix(house: House, rows: list[Row]) -> None:
+    """Picture and table; both are kept as long as their rows are."""
+    dark = is_dark()
+    draw_matrix(rows, house.keep(PICTURE, (rows, dark), lambda: picture_of(rows, dark=dark)), key="matrix-chart")
+    draw_footnotes(rows, LEGEND)
+    st.subheader("The same as a table", anchor=False)
+    draw_table(house.keep(TABLE, rows, lambda: table_of(rows)))
 
 
 def _draw_accept(rows: list[Row]) -> None:
