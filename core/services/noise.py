@@ -13,8 +13,8 @@ from core.services.house import House
 from core.services.specs import hard_end_s
 
 NO_PILOT = (
-    "Not known yet: no sweep of this model and workload has run on this box. The sweep's opening baseline measures it, and the run page then"
-    " says how many repetitions show a difference of 3 %, and what they cost in minutes."
+    "Not known yet: no sweep of this model and workload has run on this box. The sweep's opening baseline measures it, and the run page"
+    " then says how many repetitions show a difference of 3 %, and what they cost in minutes."
 )
 
 

@@ -8,7 +8,7 @@ from core.bootstrap import Services
 from core.config import ROOT
 from core.ui.components.person import person
 from core.ui.menu import entry
-from tests.pages.conftest import words
+from tests.pages.conftest import OpenPage, words
 
 SHELL = str(ROOT / "core" / "ui" / "shell.py")
 
