@@ -143,7 +143,8 @@ def test_what_the_command_line_offers_has_a_door(client, token, house):
     assert shown["suggestion"]["action"] == "widen" and shown["worksheet"]["created_by"] == "the runner"
     assert next(row for row in shown["fields"] if row["key"] == "suite")["baseline"]["text"] == "tools: 50, 52"
     words = {"worksheet_id": sheet, "verdict": "reject", "owner": "the decider", "reason": "not now", "against_why": "no time"}
-    seen = ask("POST", "/ledger/preview", "viewer", words).json()
+    assert ask("POST", "/ledger/preview", "viewer", words).json()["against_suggestion"] is True
+    seen = ask("POST", "/ledger/preview", "decider", words).json()
     assert seen["against_suggestion"] is True and seen["text"].startswith("Draftledger decision")
     assert ask("POST", "/ledger", "decider", {**words, "seen_sha256": seen["sha256"]}).json()["details"]["signed_sha256"] == seen["sha256"]
     ask("POST", "/ledger/x/withdraw", "decider", {"owner": "the decider", "reason": "wrong"}, 422)
