@@ -54,6 +54,10 @@ class Suite(Record):
     limit_s: float = Field(default=600.0, ge=1, le=14_400)
     band: float = Field(default=10.0, ge=0, le=1000, allow_inf_nan=False)
 
+    def at_most_s(self, runs: int) -> float:
+        """Seconds that so many runs a side can take, on and off, with half a minute beside each."""
+        return 2 * runs * (self.limit_s + 30.0)
+
     @field_validator("argv")
     @classmethod
     def _argv_is_plain(cls, value: list[str]) -> list[str]:
