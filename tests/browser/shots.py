@@ -39,6 +39,8 @@ def results(browser: Browser, url: str) -> None:
     for scheme in ("light", "dark"):
         photograph(browser, f"{url}/matrix", "matrix", scheme, 1280)
         photograph(browser, f"{url}/matrix", "matrix-narrow", scheme, 390)
+        photograph(browser, f"{url}/receipt?cell=published~deepseek-q8-14~3", "receipt-losing", scheme, 1280)
+    photograph(browser, f"{url}/matrix?curves=Speed-up+against+spill", "matrix-spill", "light", 1280)
     for name in ("prefill", "concurrency", "suites", "coverage"):
         photograph(browser, f"{url}/{name}", name, "light", 1280)
 
@@ -85,6 +87,9 @@ def photograph(browser: Browser, url: str, name: str, scheme: str, width: int) -
     go(page, url)
     page.wait_for_timeout(1500)
     settled(page)
+    if page.get_by_test_id("stPlotlyChart").count():
+        page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=60_000)
+        page.wait_for_timeout(500)
     page.screenshot(path=TARGET / f"{name}-{scheme}.png", full_page=True)
     context.close()
 
