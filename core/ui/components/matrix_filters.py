@@ -26,8 +26,8 @@ _FIELDS = {"c": "concurrency", "age": "age_days"}
 
 def filter_bar(known: dict[str, list[Any]]) -> tuple[dict[str, str], list[str]]:
     """All filters behind one button that says how many are set; what the address asked for in vain comes back in words."""
-    asked = [st.session_state.get(name) or st.query_params.get(name, ALL) for name in FILTERS]
-    many = sum(value != ALL for value in asked)
+    asked = {name: st.session_state.get(name) or st.query_params.get(name, ALL) for name in FILTERS}
+    many = sum(value in {*_offered(name, known), *_offered(name, known).values()} - {ALL} for name, value in asked.items())
     with st.popover(f"Filters ({many})" if many else "Filters", icon=":material/filter_list:", key="filters"):
         return _boxes(known, tuple(FILTERS))
 
@@ -52,7 +52,7 @@ def _boxes(known: dict[str, list[Any]], names: tuple[str, ...]) -> tuple[dict[st
     chosen, ignored = {}, []
     with st.container(horizontal=True):
         for name in names:
-            options = {ALL: ALL, **{_words(name, value): value for value in _options(name, known)}}
+            options = _offered(name, known)
             asked = None if name in st.session_state else st.query_params.get(name)
             if asked is not None and asked not in options and asked in options.values():
                 st.session_state[name] = _words(name, asked)  # a link by id
@@ -60,6 +60,11 @@ def _boxes(known: dict[str, list[Any]], names: tuple[str, ...]) -> tuple[dict[st
                 ignored.append(f"{FILTERS[name]} “{asked}”")
             chosen[name] = options[st.selectbox(FILTERS[name], list(options), key=name, bind="query-params", width=_WIDTH_PX)]
     return chosen, ignored
+
+
+def _offered(name: str, known: dict[str, list[Any]]) -> dict[str, str]:
+    """What a filter offers: words → value."""
+    return {ALL: ALL, **{_words(name, value): value for value in _options(name, known)}}
 
 
 def _words(name: str, value: str) -> str:
