@@ -17,6 +17,7 @@ from core.agent import lifecycle
 from core.agent.files import RUN_ID, Refused, disk_free_mib, open_private, run_folder, write_whole
 
 MAX_REQUEST = 17 << 20  # a spec and its frame
+PATIENCE_S = 120  # for the request to come whole
 MAX_READ = 512 << 10  # the app takes at most 1 MiB of output, and base64 adds a third
 MAX_WAITING = 50  # specs that were put and never started
 LEAST_DISK_MIB = 64

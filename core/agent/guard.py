@@ -10,7 +10,7 @@ import os
 import select
 import sys
 import time
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from core.agent import locks
 from core.agent.ending import close_for, prove
@@ -25,15 +25,11 @@ if TYPE_CHECKING:
 _LOOK_S = 2.0
 
 
-def keep(root: str, folder: str, spec: Spec, alive: int) -> NoReturn:
-    """Waits until nobody holds the other end of the pipe `alive` any more, or the agent is overdue. Leaves through os._exit."""
-    try:
-        hangs = _wait(folder, spec, alive)
-        if hangs or not is_finished(folder):
-            _clear(root, folder, spec, hangs)
-    finally:
-        sys.stderr.flush()
-        os._exit(0)
+def keep(root: str, folder: str, spec: Spec, alive: int) -> None:
+    """Waits until nobody holds the other end of the pipe `alive` any more, or the agent is overdue; then does what is left to do."""
+    hangs = _wait(folder, spec, alive)
+    if hangs or not is_finished(folder):
+        _clear(root, folder, spec, hangs)
 
 
 def _wait(folder: str, spec: Spec, alive: int) -> bool:

@@ -39,9 +39,11 @@ def start(root: str, run_id: str, agent_sha: str | None) -> dict[str, Any]:
 def _start(root: str, folder: str, run_id: str, agent_sha: str | None, door_fd: int) -> dict[str, Any]:
     if leftovers.read_agent(folder) or is_finished(folder):
         return {"answer": "already", "finished": is_finished(folder)}
+    from core.agent.bounds import refuse_beyond
     from core.agent.spec import read_spec  # asking for a state is the common case and should not compile the whole agent
 
     spec = read_spec(folder, run_id)
+    refuse_beyond(root, spec)
     lock_fd = locks.take_box(root, run_id)
     if lock_fd is None:
         return {"answer": "busy", "by": locks.box_holder(root)}
@@ -74,6 +76,7 @@ def _read_answer(fd: int) -> bytes:
 
 def _under_guard(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
     """The detached process: makes the agent and becomes its guard. Leaves through os._exit: nothing of the verb's clean-up may run here."""
+    code = 1
     try:
         silence(open_private(os.path.join(folder, "agent.log"), os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -88,11 +91,12 @@ def _under_guard(root: str, folder: str, spec: Spec, agent_sha: str | None, lock
             os.close(fd)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the agent ends in order when the box shuts down, and its guard with it
         guard.keep(root, folder, spec, alive)
+        code = 0
     except BaseException:  # noqa: BLE001 - as below
         traceback.print_exc()
     finally:
         sys.stderr.flush()
-        os._exit(1)
+        os._exit(code)
 
 
 def _agent_main(root: str, folder: str, spec: Spec, agent_sha: str | None, lock_fd: int, writer: int) -> None:
@@ -170,8 +174,12 @@ def _last_duties(root: str, folder: str, run_id: str, agent: dict[str, Any]) -> 
 def _leave_marker(folder: str, who: str) -> None:
     """The first one who asks is named; asking again changes nothing."""
     path = os.path.join(folder, "cancel")
-    if not os.path.lexists(path):
+    if os.path.lexists(path):
+        return
+    try:
         write_json(path, {"who": who})
+    except OSError:  # a full disk still takes an empty file: the run stops, only who asked is not told
+        os.close(open_private(path, os.O_WRONLY | os.O_CREAT))
 
 
 def reap(root: str) -> dict[str, Any]:

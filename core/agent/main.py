@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 import os
+import signal
 import sys
 from typing import Any
 
@@ -45,7 +46,10 @@ def _answer(root: str, given: argparse.Namespace) -> dict[str, Any]:
 
         return probe(root, _own_sha256())
     if verb == "gate":
-        return gate.answer(root, _own_sha256(), sys.stdin.buffer.readline(gate.MAX_REQUEST + 1))
+        signal.alarm(gate.PATIENCE_S)  # whoever opens the gate and says nothing is not waited for
+        line = sys.stdin.buffer.readline(gate.MAX_REQUEST + 1)
+        signal.alarm(0)
+        return gate.answer(root, _own_sha256(), line)
     if verb == "start":
         return lifecycle.start(root, run_id, _own_sha256())
     if verb == "state":

@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 from core.agent import boxfacts, leftovers, locks, outside, proc
+from core.agent.bounds import limits_of
 from core.agent.files import disk_free_mib
 from core.agent.gguf_head import NotGguf, read_header
 
@@ -23,7 +24,7 @@ def probe(root: str, agent_sha: str | None) -> dict[str, Any]:
         "user": _user(), "boot_id": proc.boot_id(), "wall": time.time(), "cpu_count": os.cpu_count(),
         "memory_mib": boxfacts.memory_mib("MemTotal"), "disk_free_mib": disk_free_mib(root), "allow_error": allowed.error,
         "engines": [_engine(item) for item in allowed.engines], "models": [_model(item) for item in allowed.models],
-        "gpus": outside.gpus(), "busy": busy,
+        "gpus": outside.gpus(), "busy": busy, "limits": limits_of(root),
     }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from core.agent.spec import Spec
 from core.agent.telemetry import GPU_LEAST_S, Telemetry
 from core.agent.watch import OutOfTime, Stopped, Watch
 from core.domain import sweep
-from core.domain.looks import noise_plan
+from core.domain.looks import noise_plan, too_long
 from core.domain.sweep import Measured, Stage
 
 _PORT_TRIES = 3
@@ -157,7 +157,7 @@ class Run:
         pilot = self._done[0]
         each = (pilot.took_s - pilot.load_s) / (pilot.stage.repetitions + 1)
         found = noise_plan(pilot.tok_per_s, self._spec.plan, repetition_s=each, load_s=pilot.load_s, forced=len(self._spec.forced))
-        return found.as_json() if found else None
+        return dict(found.as_json(), text=found.text + too_long(found, self._spec.limits.lifetime_s)) if found else None
 
     def _ratio(self, winner: int | None) -> float | None:
         """Median of the winner over the median of the baseline."""

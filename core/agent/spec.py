@@ -17,7 +17,10 @@ FORMAT = 1
 TURN_SEPARATOR = "\x1e"  # between a tool loop's turns where they are hashed
 _MAX_SPEC = 16 << 20  # 64 streams of a long text each, nine times
 _ROUTE = re.compile(r"/[A-Za-z0-9/_.-]{1,100}\Z")
-_SPELLING = re.compile(r"--?[A-Za-z][A-Za-z0-9-]{0,40}\Z")
+# How an engine may spell what the agent adds itself. A closed list: with another flag in such a place a value of the agent's would open it.
+_SPELLINGS = {
+    "host": ("--host",), "port": ("--port",), "api_key": ("--api-key",), "metrics": ("--metrics",), "alias": ("--alias", "-a"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -160,9 +163,9 @@ def _suites(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _added(raw: dict[str, Any]) -> dict[str, str | None]:
-    added = {key: raw.get(key) for key in ("host", "port", "api_key", "metrics", "alias")}
-    for value in added.values():
-        _need(value is None or (isinstance(value, str) and bool(_SPELLING.match(value))), "An added flag is not a plain flag.")
+    added = {key: raw.get(key) for key in _SPELLINGS}
+    for key, value in added.items():
+        _need(value is None or value in _SPELLINGS[key], "That is no plain flag for %s." % key)
     _need(bool(added["host"]) and bool(added["port"]), "The spec has to say how host and port are spelled.")
     return added
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from http import HTTPStatus
 from urllib.parse import quote, unquote, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -10,6 +11,9 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
+
+from core.api.problems import problem
+from core.errors import BenchError
 
 NEXT_COOKIE = "draftledger_next"
 NEXT_S = 600
@@ -56,6 +60,8 @@ class Gate:
         headers = Headers(scope=scope)
         if self._only_here and not _is_loopback((scope.get("server") or ("",))[0]):
             return 403, "Without sign-in this app answers on this computer only."
+        if not scope["path"].isprintable():
+            return 400, "This address holds control characters."
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
             return 403, "This request comes from another site."
@@ -132,6 +138,8 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, sentence: str) -> None:
     if scope["type"] == "websocket":
         await WebSocketClose(code=1008, reason=sentence)(scope, receive, send)
+    elif scope["path"].startswith("/api/"):
+        await problem(BenchError(f"{sentence} Nothing was done.", title=HTTPStatus(status).phrase), status, _HEADERS)(scope, receive, send)
     else:
         await PlainTextResponse(sentence, status_code=status, headers=_HEADERS)(scope, receive, send)
 

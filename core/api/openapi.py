@@ -24,6 +24,7 @@ PROBLEM = {
     },
 }
 _REFUSALS = {
+    "400": "an address that cannot be",
     "401": "no valid token",
     "403": "the token's role does not reach that far",
     "404": "no such thing",

@@ -14,7 +14,8 @@ from typing import IO, Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, Router
+from starlette.types import Receive, Scope, Send
 
 from core.api.door import ApiDoor, Call, Download
 from core.api.doors import DOORS
@@ -49,8 +50,10 @@ def routes(get_services: Callable[[], Services], *, has_sign_in: bool = False) -
     def openapi(request: Request) -> Response:
         return answer(description(get_services().house.version))
 
-    def nowhere(request: Request) -> Response:
-        return problem(BenchError("There is no such door.", title="Not found", hint="See /api/v1/openapi.json."), 404)
+    async def nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+        """Also for addresses that no pattern fits, such as one with a line break in it."""
+        answered = problem(BenchError("There is no such door.", title="Not found", hint="See /api/v1/openapi.json."), 404)
+        await answered(scope, receive, send)
 
     by_path: dict[str, list[ApiDoor]] = {}
     for door in DOORS:
@@ -58,7 +61,7 @@ def routes(get_services: Callable[[], Services], *, has_sign_in: bool = False) -
     opened = [Route(path, _endpoint(doors, get_services, limiter, has_sign_in), methods=_METHODS) for path, doors in by_path.items()]
     return [
         Route("/healthz", healthz),
-        Mount("/api/v1", routes=[Route("/openapi.json", openapi), *opened, Route("/{rest:path}", nowhere, methods=_METHODS)]),
+        Mount("/api/v1", app=Router([Route("/openapi.json", openapi), *opened], default=nowhere, redirect_slashes=False)),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from math import ceil, floor, log2, log10
 
 import plotly.graph_objects as go
 
@@ -33,12 +34,22 @@ def context_figure(clouds: list[Cloud], *, dark: bool) -> go.Figure:
                 "customdata": [[escape(note)] for note in cloud.notes], "hovertemplate": "%{customdata[0]}<extra></extra>",
             }
         )  # fmt: skip
+    ticks = ticks_of([one for cloud in clouds for one in cloud.context])
     layout = {
         "height": 340, "margin": {"l": 10, "r": 10, "t": 10, "b": 10}, "dragmode": False, "showlegend": True, "hovermode": "closest",
         "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
         "xaxis": {"title": {"text": "context when the answer began, tokens"}, "type": "log", "fixedrange": True, "zeroline": False,
-                  "dtick": "D2", "exponentformat": "none", "separatethousands": True},
+                  "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks],
+                  "range": [log10(ticks[0]) - 0.05, log10(ticks[-1]) + 0.05]},
         "yaxis": {"title": {"text": "accepted of proposed"}, "tickformat": ".0%", "range": [-0.03, 1.03], "fixedrange": True,
                   "zeroline": False},
     }  # fmt: skip
     return go.Figure(data=traces, layout=layout)
+
+
+def ticks_of(contexts: list[int]) -> list[int]:
+    """Powers of two around the contexts, six at most: each a whole number that says itself."""
+    low, high = floor(log2(min(contexts))), ceil(log2(max(contexts)))
+    high = max(high, low + 1)
+    step = max(1, ceil((high - low) / 5))
+    return [2**power for power in range(low, high + step, step)]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from core.bootstrap import packed_agent
 from core.commands.frame import EXIT_DONE, Answer, Verbs
+from core.domain.box_limits import NAMES, Limits
+from core.domain.forms import checked
 from core.errors import InvalidInput, StoreError
 
 _KEY = re.compile(r"(?:ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa|sk-\S+) [A-Za-z0-9+/=]+(?: [^\x00-\x1f]*)?")
@@ -22,6 +24,7 @@ def register(verbs: Verbs) -> None:
     kit.add_argument("--public-key", type=Path, required=True, help="public half of the app's key for this box")
     kit.add_argument("--engine", action="append", required=True, metavar="ID=PATH", help="an engine on the box; may be given again")
     kit.add_argument("--models", action="append", required=True, metavar="FOLDER", help="a folder of models on the box; may be given again")
+    kit.add_argument("--most", action="append", default=[], metavar="NAME=N", help=f"the most one run may ask for: {', '.join(NAMES)}")
     kit.add_argument("--install-at", default="/var/lib/draftledger", help="where the files will lie on the box; runs go to its folder box/")
     kit.add_argument("--python", default="/usr/bin/python3", help="interpreter on the box")
 
@@ -39,9 +42,10 @@ def _kit(args: argparse.Namespace) -> Answer:
             raise InvalidInput({name: "has to be an absolute path on the box."})
     packed, sha256 = packed_agent()
     root = f"{args.install_at.rstrip('/')}/box"
-    command = shlex.join([args.python, f"{args.install_at.rstrip('/')}/agent.pyz", "--root", root, "gate"])
+    # -I: what a client sends along as environment, where sshd takes it, does not reach the interpreter.
+    command = shlex.join([args.python, "-I", f"{args.install_at.rstrip('/')}/agent.pyz", "--root", root, "gate"])
     line = f'restrict,command="{command}" {key}'
-    allow = {"engines": engines, "models": [], "model_roots": args.models, "suites": []}
+    allow = {"engines": engines, "models": [], "model_roots": args.models, "suites": [], "limits": _limits(args.most)}
     files = {"agent.pyz": packed, "allow.json": json.dumps(allow, indent=1).encode() + b"\n", "authorized_keys.line": line.encode() + b"\n"}
     try:
         args.folder.mkdir(parents=True, exist_ok=True)
@@ -61,6 +65,10 @@ def _public_key(path: Path) -> str:
     if not _KEY.fullmatch(text):
         raise InvalidInput({"public_key": f"{path} is not one public key."})
     return text
+
+
+def _limits(given: list[str]) -> dict[str, int]:
+    return checked(Limits, dict(text.partition("=")[::2] for text in given)).set_ones()
 
 
 def _engine(text: str) -> dict[str, object]:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
+from core.domain.box_limits import Limits
 from core.domain.engine_flags import refused_in_command
 from core.domain.forms import Name, Record, printable
 from core.domain.suite_score import JSON, REGEX, rule_problem
@@ -52,6 +53,10 @@ class Suite(Record):
     at: Annotated[str, AfterValidator(printable)] = Field(default="", max_length=300)
     limit_s: float = Field(default=600.0, ge=1, le=14_400)
     band: float = Field(default=10.0, ge=0, le=1000, allow_inf_nan=False)
+
+    def at_most_s(self, runs: int) -> float:
+        """Seconds that so many runs a side can take, on and off, with half a minute beside each."""
+        return 2 * runs * (self.limit_s + 30.0)
 
     @field_validator("argv")
     @classmethod
@@ -186,6 +191,7 @@ class Box(Record):
     models: list[ModelFile] = []
     model_roots: list[str] = []
     suites: list[Suite] = []
+    limits: Limits = Limits()
 
     def jump_address(self) -> Jump | None:
         """The jump host with the user it is entered as, None where the box is reached directly."""
@@ -214,4 +220,5 @@ class Box(Record):
             "models": [m.model_dump() for m in self.models],
             "model_roots": self.model_roots,
             "suites": [suite.model_dump(exclude={"band"}) for suite in self.suites],
+            "limits": self.limits.set_ones(),
         }

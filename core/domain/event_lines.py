@@ -53,7 +53,7 @@ def _refuse_constant(name: str) -> Any:
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         event = json.loads(line, parse_constant=_refuse_constant)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(event, dict) or not {"seq", "kind", "wall", "prev", "sha"} <= event.keys():
         return None

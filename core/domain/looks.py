@@ -169,6 +169,15 @@ def _words(
     )  # fmt: skip
 
 
+def too_long(found: NoisePlan, limit_s: float) -> str:
+    """The sentence where the sweep, should every comparison stay open, takes longer than a run may; "" where it fits."""
+    longest = max(found.minutes.values())
+    if 60.0 * longest <= limit_s:
+        return ""
+    lead = "With %d repetitions a side everywhere it takes %s" % (max(found.minutes), _long(longest))
+    return " %s; after %.0f minutes a run is ended. A time budget moves that end." % (lead, limit_s / 60.0)
+
+
 def _long(minutes: float) -> str:
     whole = round(minutes)
     return "about %d minute%s" % (whole, "" if whole == 1 else "s") if whole else "less than a minute"

@@ -12,6 +12,7 @@ from pathlib import Path
 FILES = (
     "core/agent/__init__.py",
     "core/agent/after.py",
+    "core/agent/bounds.py",
     "core/agent/boxfacts.py",
     "core/agent/cgroup.py",
     "core/agent/client.py",

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import paramiko
-from paramiko import Channel, SFTPClient, Transport
+from paramiko import Channel, Transport
 
 from core.errors import AccessRefused, CommandFailed, RemoteTimeout
 from core.ports.host import Completed, Host
@@ -20,6 +20,7 @@ from core.remote.guards import check_argv, check_path
 from core.remote.ssh_address import SshAddress
 from core.remote.ssh_errors import translated, unreachable
 from core.remote.ssh_exchange import Exchange
+from core.remote.ssh_files import CountedFiles
 from core.remote.ssh_link import DEFAULT_LIMITS, SshLimits, close_link, fetch_host_key, link_facts, open_link
 
 __all__ = ["SshAddress", "SshHost", "SshLimits", "fetch_host_key"]
@@ -44,7 +45,7 @@ class SshHost(Host):
         self._files_lock = threading.Lock()
         self._sessions = threading.BoundedSemaphore(_SESSIONS)
         self._live: Transport | None = None
-        self._sftp: SFTPClient | None = None
+        self._sftp: CountedFiles | None = None
         self._closings = 0
         self._refused: AccessRefused | None = None
         self._refusals, self._shut_until = 0, 0.0
@@ -93,7 +94,7 @@ class SshHost(Host):
 
     def read(self, path: str, offset: int, limit: int) -> bytes:
         check_path(path)
-        with self._files(path) as sftp, sftp.open(path, "rb") as file:
+        with self._files(path, max(limit, 0)) as sftp, sftp.open(path, "rb") as file:
             file.MAX_REQUEST_SIZE = _READ_BYTES
             file.seek(offset)
             return file.read(max(limit, 0))
@@ -186,10 +187,11 @@ class SshHost(Host):
             self._sftp = None
 
     @contextmanager
-    def _files(self, path: str = ".") -> Iterator[SFTPClient]:
+    def _files(self, path: str = ".", content: int = 0) -> Iterator[CountedFiles]:
         # Two threads on one SFTP client wait for each other's answers for ever: one at a time.
         with self._files_lock, translated(self.address.where):
             sftp = self._open_files()
+            sftp.expect(content)
             try:
                 yield sftp
             except (FileNotFoundError, CommandFailed):
@@ -202,7 +204,7 @@ class SshHost(Host):
                 self._end_files()
                 raise
 
-    def _open_files(self) -> SFTPClient:
+    def _open_files(self) -> CountedFiles:
         if self._sftp is not None:
             channel = self._sftp.get_channel()
             if channel is not None and not channel.closed and channel.get_transport() is self._live:
@@ -213,11 +215,11 @@ class SshHost(Host):
             opened.callback(channel.close)
             channel.settimeout(self._limits.answer_s)
             channel.invoke_subsystem("sftp")
-            self._sftp = SFTPClient(channel)
+            self._sftp = CountedFiles(channel)
             opened.pop_all()
             return self._sftp
 
-    def _make(self, sftp: SFTPClient, path: str) -> None:
+    def _make(self, sftp: CountedFiles, path: str) -> None:
         try:
             mode = sftp.stat(path).st_mode or 0
         except FileNotFoundError:
@@ -229,7 +231,7 @@ class SshHost(Host):
         if not stat.S_ISDIR(mode):
             raise CommandFailed(f"{self.address.where}: {path} exists and is not a folder.")
 
-    def _make_one(self, sftp: SFTPClient, path: str) -> None:
+    def _make_one(self, sftp: CountedFiles, path: str) -> None:
         try:
             sftp.mkdir(path, 0o700)
         except (FileNotFoundError, PermissionError):
@@ -238,7 +240,7 @@ class SshHost(Host):
             if not stat.S_ISDIR(sftp.stat(path).st_mode or 0):  # another caller may have made it first
                 raise
 
-    def _discard(self, sftp: SFTPClient, path: str) -> None:
+    def _discard(self, sftp: CountedFiles, path: str) -> None:
         try:
             sftp.remove(path)
         except (OSError, EOFError, paramiko.SSHException):

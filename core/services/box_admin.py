@@ -43,6 +43,7 @@ def edit_box(house: House, box_id: str, values: dict[str, Any]) -> Box:
     changed = registered(
         form, box_id=box_id, host_key=box.host_key, fingerprint=box.fingerprint, suites=box.suites, jump=_pin_of(box, JUMP)
     )
+    changed = changed.model_copy(update={"limits": box.limits})
     if len(box.engines) > 1 and changed.mode == box.mode:
         changed = changed.model_copy(update={"engines": [changed.engines[0], *box.engines[1:]]})
     house.store.boxes.put(changed, who=house.actor.name or house.actor.key, at=house.clock.now())

@@ -1,4 +1,4 @@
-"""The chain of decisions as it is kept: the stored rows, the journal beside them, and taking in what a crash left between the two."""
+"""The chain of decisions as it is kept: rows, the journal beside them, what a crash left between, and when nothing may be added."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import threading
 from datetime import UTC, datetime
 from typing import Any
 
-from core.domain.chain import entries_in, first_broken
+from core.domain.chain import entries_in, first_broken, verified
+from core.errors import DecisionRefused
 from core.services.access import authorize
 from core.services.house import House
 
@@ -23,6 +24,18 @@ def chain_problem(house: House) -> int | None:
     """Number of the first ledger entry that does not fit its chain; None when all do."""
     authorize(house, "see")
     return first_broken(chain_rows(house))
+
+
+def refuse_where_broken(house: House) -> None:
+    """Raises DecisionRefused where rows and journal do not hold: nothing is added to a chain that was tampered with."""
+    authorize(house, "see")
+    rows, lines = chain_rows(house), house.archive.decision_lines()
+    found = verified(rows, entries_in(lines or []), None)
+    if rows and not found["ok"]:
+        raise DecisionRefused(
+            f"The chain of decisions is broken: {found['why']}. Nothing was signed, and nothing can be until it is mended.",
+            hint="Ask an admin: restore a backup, or put decisions.jsonl back (docs/store.md). The ledger can be read as ever.",
+        )
 
 
 def _as_chained(entry: dict[str, Any]) -> dict[str, Any]:

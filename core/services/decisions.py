@@ -27,7 +27,7 @@ from core.domain.recipe import canonical, digest
 from core.domain.reference_sheet import price_for
 from core.errors import DecisionRefused, NotFound
 from core.services.access import authorize, record
-from core.services.decision_chain import ONE_AT_A_TIME, adopt_journal, append_entry
+from core.services.decision_chain import ONE_AT_A_TIME, adopt_journal, append_entry, refuse_where_broken
 from core.services.evidence import evidence_of
 from core.services.frozen import cell_conditions, freeze, unfit_for_keep
 from core.services.house import House
@@ -70,6 +70,7 @@ def decide(house: House, values: dict[str, Any]) -> dict[str, Any]:
         done = _signed_before(house, form.sign_id)
         if done:
             return done
+        refuse_where_broken(house)
         draft = _draft(house, form)
         if form.seen_sha256 and form.seen_sha256 != draft.sha256:
             raise DecisionRefused(
@@ -106,6 +107,7 @@ def withdraw(house: House, values: dict[str, Any]) -> dict[str, Any]:
         done = _signed_before(house, form.sign_id)
         if done:
             return done
+        refuse_where_broken(house)
         entries = house.store.decisions.all()
         entry_of(entries, form.number)
         state = standing(entries)[form.number]
@@ -145,7 +147,9 @@ def revision_of(house: House, worksheet_id: str) -> int:
 def _draft(house: House, form: DecisionForm) -> Draft:
     worksheet = get_worksheet(house, form.worksheet_id)
     evidence = evidence_of(house, worksheet, owner=form.owner)
-    frozen, price = with_handles(freeze(house, worksheet, evidence), lambda name: _handle_in(house, form, name)), price_for(evidence)
+    # Whoever reads the draft, its hash is the one that the owner signs: in the evidence everybody is only named.
+    frozen = with_handles(freeze(house, worksheet, evidence), lambda name: house.store.names.handle_of("", name))
+    price = price_for(evidence)
     gates, suggestion = frozen["gates"], frozen["suggestion"]
     earlier = in_force(house.store.decisions.all(), form.worksheet_id)
     details = {

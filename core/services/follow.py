@@ -18,6 +18,7 @@ from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, Remot
 from core.ports.bench_box import BenchBox
 from core.services import boxes
 from core.services.access import authorize
+from core.services.event_bytes import read_lines
 from core.services.house import House, Live
 from core.services.ingest import Context, batch_of
 from core.services.lease import Lease, take_lease
@@ -80,8 +81,8 @@ def _carry_cancel(house: House, run: dict[str, Any], box: BenchBox) -> None:
     """Takes the wish to stop to the box; once it was taken, the run's own last event tells when it is over."""
     live = house.live.setdefault(run["run_id"], Live(moved_at=time.monotonic()))
     if not live.cancel_carried:
-        box.cancel(run["run_id"], run["cancel_by"].lstrip("- ") or "someone")
-        live.cancel_carried = True
+        answer = box.cancel(run["run_id"], run["cancel_by"].lstrip("- ") or "someone")
+        live.cancel_carried = answer.get("answer") != "refused"  # a box whose disk is full, for example: asked again at the next look
 
 
 def _reached(house: House, run_id: str) -> None:
@@ -136,7 +137,7 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool =
     run_id = run["run_id"]
     ended = house.store.runs.events(run_id, kinds=("run_finished",)) if closes else []
     is_short = house.archive.ledger_size(run_id) < run["read_offset"]
-    data = b"" if ended else box.read_events(run_id, run["read_offset"])
+    data = b"" if ended else read_lines(box, run_id, run["read_offset"])
     if not ended and not is_short and not data:
         return False
     lease = take_lease(house, run_id)
@@ -150,7 +151,7 @@ def _take_in(house: House, run: dict[str, Any], box: BenchBox, *, closes: bool =
             refetch_ledger(house, run_id)  # the folder was restored from an older copy
         now = house.store.runs.get(run_id) or run
         if now["read_offset"] != run["read_offset"]:  # another worker was here between
-            data = box.read_events(run_id, now["read_offset"])
+            data = read_lines(box, run_id, now["read_offset"])
         return _take_in_pages(house, now, box, lease, data, closes)
 
 
@@ -175,7 +176,7 @@ def _take_in_pages(house: House, run: dict[str, Any], box: BenchBox, lease: Leas
         end = next((event for event in page.events if event["kind"] == "run_finished"), None)
         if end and closes:
             _finish(house, run_id, box, end)
-        data = b"" if end else box.read_events(run_id, offset)
+        data = b"" if end else read_lines(box, run_id, offset)
     return came
 
 
@@ -232,7 +233,7 @@ def _heartbeat(box: BenchBox, run_id: str) -> dict[str, Any]:
         return {}
     try:
         found = json.loads(box.read_log(run_id, "heartbeat.json", 0))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

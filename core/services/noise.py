@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from core.domain.arms import BASELINE
-from core.domain.looks import DIFFERENCE, noise_plan
+from core.domain.looks import DIFFERENCE, noise_plan, too_long
 from core.domain.run import ACTIVE, Proposal, SweepRequest, short
 from core.errors import InvalidInput
 from core.services.access import authorize
 from core.services.house import House
+from core.services.specs import hard_end_s
 
 NO_PILOT = (
     "No sweep of this model and workload has run on this box yet, so its noise is not known. The sweep's own opening baseline is the pilot:"
@@ -34,15 +35,27 @@ def noise_words(house: House, values: dict[str, Any]) -> dict[str, Any]:
     for run in house.store.runs.find():
         if run["state"] not in ACTIVE and all(run["request"].get(key) == values.get(key) for key in same):
             pilot = _pilot(house, run["run_id"])
-            found = pilot and noise_plan(
-                pilot[0], plan, repetition_s=pilot[1], load_s=pilot[2], difference=DIFFERENCE, forced=2 * plan.n_max * request.forced
-            )
+            forced = 2 * plan.n_max * request.forced
+            found = pilot and noise_plan(pilot[0], plan, repetition_s=pilot[1], load_s=pilot[2], difference=DIFFERENCE, forced=forced)
             if found:
                 needed = found.repetitions
+                minutes = found.minutes[needed or max(found.minutes)]
                 text = f"{found.text} By the opening baseline of run {short(run['run_id'])}, the newest like this one."
-                minutes = found.minutes.get(needed or max(found.minutes))
+                text += _limits_words(house, request, minutes) + too_long(
+                    found, hard_end_s(plan, forced, [], house.box(request.box_id).limits.hours)
+                )
                 return {"state": "ok", "text": text, "run_id": run["run_id"], "repetitions": needed, "minutes": minutes}
     return empty
+
+
+def _limits_words(house: House, request: SweepRequest, minutes: float) -> str:
+    """What comes on top of these minutes, and a time budget that is shorter."""
+    suites = [suite for suite in house.box(request.box_id).suites if suite.id in request.suites]
+    beside = sum(suite.at_most_s(request.suite_runs) for suite in suites) / 60.0
+    text = f" Tool suites come on top, {beside:.0f} minutes at most." if suites else ""
+    if request.budget_min and minutes > request.budget_min:
+        text += f" The time budget of {request.budget_min} minutes is shorter: longer drafts may be left out."
+    return text
 
 
 def _pilot(house: House, run_id: str) -> tuple[list[float], float, float] | None:

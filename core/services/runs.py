@@ -18,6 +18,7 @@ from core.domain.stats import ABOVE, BELOW, TOO_FEW, compare
 from core.domain.sweep import Stage, possible_stages
 from core.errors import BoxBusy, InvalidInput, NotFound, OutputNotUnderstood
 from core.services.access import authorize
+from core.services.box_limits import refuse_beyond
 from core.services.boxes import model_names
 from core.services.cell_gates import gate_of_stage, gates_of_run
 from core.services.house import House, Live
@@ -88,6 +89,7 @@ def _refuse_unknown(house: House, request: SweepRequest) -> None:
     for suite_id in request.suites:
         if box.suite(suite_id) is None:
             raise NotFound("suite", suite_id, [suite.id for suite in box.suites])
+    refuse_beyond(house, box, request)
     known = model_names(house, box)
     if request.model not in known:
         raise NotFound("model", request.model, known)

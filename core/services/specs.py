@@ -37,13 +37,14 @@ def spec_of(
     _refuse_flags([one["args"] for one in [*arms, *forced]], engine["help_text"])
     suites = _suites(request, box)
     body = {"temperature": 0, "cache_prompt": False, "ignore_eos": True, "seed": 1}
+    lifetime_s = hard_end_s(plan, len(forced), suites, box.limits.hours)
     return {
         "format": 1,
         "run_id": run_id,
         "requested_by": who,
         "decision_head": head,
         "plan": plan.__dict__,
-        "limits": {"lifetime_s": _lifetime_s(plan, len(forced), suites), "load_s": LOAD_S, "request_s": REQUEST_S, "grace_s": grace_s},
+        "limits": {"lifetime_s": lifetime_s, "load_s": LOAD_S, "request_s": REQUEST_S, "grace_s": grace_s},
         "engine": {"id": request.engine_id},
         "model": {"name": request.model},
         "arms": arms,
@@ -63,10 +64,14 @@ def spec_of(
     }
 
 
-def _lifetime_s(plan: Plan, forced: int, suites: list[dict[str, Any]]) -> float:
-    """The hard end of a run: two hours, the time budget that was given, and what its forced points and suites take at most."""
+def hard_end_s(plan: Plan, forced: int, suites: list[dict[str, Any]], most_hours: int | None) -> float:
+    """The hard end of a run: two hours, the time budget that was given, and what its forced points and suites take at most.
+
+    Never more than the box allows.
+    """
     point_s = LOAD_S + (FORCED_REPETITIONS + 1) * REQUEST_S
-    return min(LONGEST_S, PLAIN_S + plan.budget_s + forced * point_s + sum(one["at_most_s"] for one in suites))
+    longest = min(LONGEST_S, 3600.0 * most_hours) if most_hours else LONGEST_S
+    return min(longest, PLAIN_S + plan.budget_s + forced * point_s + sum(one["at_most_s"] for one in suites))
 
 
 def _refuse_flags(commands: list[list[str]], help_text: str) -> None:
@@ -95,8 +100,8 @@ def _suites(request: SweepRequest, box: Box) -> list[dict[str, Any]]:
         if suite is None:
             known = ", ".join(one.id for one in box.suites) or "none"
             raise PreflightRefused(f"The box has no suite “{suite_id}”. It has: {known}.", hint="Register it on the box page.")
-        at_most = 2 * request.suite_runs * (suite.limit_s + 30.0)
-        chosen.append({"id": suite.id, "runs": request.suite_runs, "band": suite.band, "at_most_s": at_most})
+        runs = request.suite_runs
+        chosen.append({"id": suite.id, "runs": runs, "band": suite.band, "at_most_s": suite.at_most_s(runs)})
     return chosen
 
 

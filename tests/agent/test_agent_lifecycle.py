@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from core.agent import proc
+from core.agent.bounds import refuse_beyond
 from core.agent.files import Refused, run_folder
 from core.agent.spec import read_spec
 from tests.agent.agent_box import Box, framed, run_id_of, wait_for
@@ -185,7 +186,9 @@ REFUSALS = {
     "positive seconds": {"limits": {"lifetime_s": -1}},
     "max_tokens": {"request": {"route": "/v1/chat/completions", "max_tokens": 1, "body": {}}},
     "plain path": {"request": {"route": "http://elsewhere/", "max_tokens": 9, "body": {}}},
-    "plain flag": {"added": {"host": "--host", "port": "--port", "alias": "rm -rf"}},
+    "plain flag for alias": {"added": {"host": "--host", "port": "--port", "alias": "rm -rf"}},
+    "plain flag for metrics": {"added": {"host": "--host", "port": "--port", "metrics": "--trust-remote-code"}},
+    "plain flag for host": {"added": {"host": "--slot-save-path", "port": "--port"}},
 }
 
 
@@ -250,3 +253,26 @@ def test_a_marker_left_before_the_start_stops_at_once(box: Box) -> None:
     assert box.verb("start", RUN)["answer"] == "started"
     events = assert_cancelled(box)
     assert [e["kind"] for e in events] == ["run_started", "cancel_seen", "run_finished"]
+
+
+TWICE = [{"n_max": n, "c": 1, "args": ["-m", "{model}", "-c", "512", "-c", "1025"]} for n in range(4)]
+BEYOND: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
+    "n_max": ({"n_max": 2}, {}),
+    "streams": ({"streams": 2}, {"plan": {"production_c": 4}}),
+    "context": ({"context": 1024}, {"arms": TWICE}),
+    "hours": ({"hours": 1}, {"limits": {"lifetime_s": 3601}}),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_run_that_asks_for_more_than_the_box_takes_is_refused_and_one_that_does_not_is_not(box: Box, name: str) -> None:
+    limits, changes = BEYOND[name]
+    box.allow(limits={name: 9999})
+    spec = box.spec(**changes)
+    box.put(spec)
+    parsed = read_spec(str(box.folder()), RUN)
+    refuse_beyond(str(box.root), parsed)
+    box.allow(limits=limits)
+    with pytest.raises(Refused, match=f"at most {limits[name]} for {name}"):
+        refuse_beyond(str(box.root), parsed)
+    assert box.begin(**changes)["answer"] == "refused" and box.lock_is_free()

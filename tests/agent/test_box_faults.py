@@ -150,6 +150,24 @@ def test_b05_a_disk_that_fills_during_a_run_is_reported_and_nothing_is_half_coun
     box.assert_clean()
 
 
+def test_b05_a_run_on_a_full_disk_can_still_be_stopped(box: Box) -> None:
+    need("root", "mount")
+    box.script(stall=True)
+    box.folder().mkdir(parents=True)
+    with mounted("-t", "tmpfs", "-o", "size=8m", "run", at=box.folder()):
+        box.begin(**ONE)
+        box.wait_kind("server_ready")
+        with (box.folder() / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+            while True:
+                filler.write(b"\0" * 4096)
+        assert box.verb("cancel", RUN, "--who", "Ada") == {"answer": "asked", "left": []}
+        wait_for(lambda: not box.is_alive(), "the agent to go")
+        events = box.events()
+        check_chain(events)
+        assert events[-1]["left"] == [] and events[-1]["reason"]["code"] in ("cancelled", "disk")
+    box.assert_clean()
+
+
 def test_b06_a_root_that_cannot_be_written_is_told_before_anything_starts(box: Box) -> None:
     need("root", "mount")
     box.put(box.spec())

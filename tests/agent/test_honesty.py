@@ -23,12 +23,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("models")
 
 
-def swept(box: Box, folder: Path, name: str, c: int, number: int = 1) -> list[dict[str, Any]]:
+def swept(box: Box, folder: Path, name: str, c: int, number: int = 1, tokens: int = TOKENS) -> list[dict[str, Any]]:
     """Counted repetitions of a short sweep with `c` streams at production."""
     path = make_model(MODELS[name], folder)
     engine = {"id": "scripted", "kind": "llama.cpp", "argv": [sys.executable, str(LAUNCHER)], "env": {}}
     box.allow(engines=[engine], models=[{"name": name, "path": str(path)}])
-    request = {"route": "/v1/chat/completions", "max_tokens": TOKENS, "body": BODY}
+    request = {"route": "/v1/chat/completions", "max_tokens": tokens, "body": BODY}
     changes = {"model": {"name": name}, "request": request, "limits": {"lifetime_s": 240, "request_s": 120}}
     plan = {"n_max": 1, "production_c": c, "max_repetitions": 3, "order": "block"}
     assert box.begin(number, plan=plan, **changes)["answer"] == "started"
@@ -41,8 +41,9 @@ def swept(box: Box, folder: Path, name: str, c: int, number: int = 1) -> list[di
 def books(samples: list[dict[str, Any]]) -> float:
     """Median distance of the client's rate from the engine's over all streams: one stall on a busy machine decides nothing."""
     streams = [stream for sample in samples for stream in sample["streams"]]
-    rates = [(stream["client_tok_s"], 1000.0 * (TOKENS - 1) / stream["timings"]["predicted_ms"]) for stream in streams]
-    return median(abs(client / engine - 1.0) for client, engine in rates)
+    timings = [stream["timings"] for stream in streams]
+    engine = [1000.0 * (one["predicted_n"] - 1) / one["predicted_ms"] for one in timings]
+    return median(abs(stream["client_tok_s"] / rate - 1.0) for stream, rate in zip(streams, engine, strict=True))
 
 
 def cost_us(sample: dict[str, Any]) -> float:

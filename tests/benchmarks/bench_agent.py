@@ -113,8 +113,8 @@ def whole_agent(folder: Path) -> int:
     """Sweeps as the packed agent runs them, judged by what it wrote down."""
     box = Box(folder / "box")
     try:
-        moe = swept(box, folder, "made-moe", 4)
-        dense = swept(box, folder, "made-dense", 8, number=2)
+        moe = swept(box, folder, "made-moe", 4, tokens=TOKENS)
+        dense = swept(box, folder, "made-dense", 8, number=2, tokens=TOKENS)
     finally:
         box.clear_up()
     missed = 0

@@ -19,9 +19,15 @@ QUIET_S = 1.5
 
 
 def answers(
-    port: int, *, page: str = "", query: str = "", headers: dict[str, Any] | None = None, widgets: dict[str, object] | None = None
+    port: int,
+    *,
+    page: str = "",
+    script: str = "",
+    query: str = "",
+    headers: dict[str, Any] | None = None,
+    widgets: dict[str, object] | None = None,
 ) -> bytes | None:
-    """Everything the server says to one run of a page; None where the handshake was refused.
+    """Everything the server says to one run of a page, asked for by its name or by the hash of its script; None: handshake refused.
 
     `headers` may replace Host and Origin; `Xsrf` True sends the pair of tokens that a browser would hold.
     `widgets`: widget id → text or True, as a browser would send them.
@@ -43,7 +49,7 @@ def answers(
             open_timeout=10,
             max_size=None,
         ) as stream:
-            stream.send(_rerun(page, query, widgets or {}))
+            stream.send(_rerun(page, script, query, widgets or {}))
             return _until_quiet(stream)
     except (InvalidHandshake, ConnectionClosed):
         return None
@@ -59,7 +65,7 @@ def tabs(port: int, count: int, *, page: str, query: str = "") -> Iterator[list[
             stream = opened.enter_context(
                 connect(f"ws://127.0.0.1:{port}/_stcore/stream", sock=sock, subprotocols=["streamlit"], max_size=None)
             )
-            stream.send(_rerun(page, query, {}))
+            stream.send(_rerun(page, "", query, {}))
             return _until_quiet(stream, quiet_s=60.0)
 
         with ThreadPoolExecutor(4) as pool:
@@ -67,9 +73,10 @@ def tabs(port: int, count: int, *, page: str, query: str = "") -> Iterator[list[
         yield shown
 
 
-def _rerun(page: str, query: str, widgets: dict[str, object]) -> bytes:
+def _rerun(page: str, script: str, query: str, widgets: dict[str, object]) -> bytes:
     message = BackMsg()
     message.rerun_script.page_name = page
+    message.rerun_script.page_script_hash = script
     message.rerun_script.query_string = query
     for name, value in widgets.items():
         state = message.rerun_script.widget_states.widgets.add(id=name)

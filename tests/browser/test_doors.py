@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import re
 import secrets
@@ -10,34 +11,17 @@ from contextlib import closing
 
 import pytest
 
-from core.bootstrap import build
-from core.config import Settings
-from core.services.local_door import LocalDoor
-from core.services.worksheets import propose
+from core.services.local_door import OPEN_S, LocalDoor
 from core.ui.menu import ENTRIES
-from tests.browser.app_process import App
-from tests.browser.raw_socket import answers
+from tests.browser.app_process import ROOT, App
+from tests.browser.canary import CANARY, SHEET, prepared, seen_by, shows, widget
 from tests.browser.steps import go, main_text, sees, settled
-
-CANARY = f"canary{secrets.token_hex(6)}"
 
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory):
-    """An app behind its one-time link, with one worksheet whose title nobody outside may read."""
-    running = App(tmp_path_factory.mktemp("locked"), local_token="")
-    services = build(Settings(db=running.database, local_dir=running.folder / "local"))
-    values = {
-        "title": CANARY,
-        "box_id": "this-machine",
-        "engine_id": "embedded",
-        "model": "made-dense",
-        "workload_id": "chat-short",
-        "n_max": 2,
-    }
-    propose(services.house, values, who=CANARY, worksheet_id="w-0badcafe")
-    services.database.close()
-    services.jobs.close()
+    """An app behind its one-time link."""
+    running = prepared(App(tmp_path_factory.mktemp("locked"), local_token=""))
     running.start()
     yield running
     running.stop()
@@ -61,9 +45,10 @@ def get(app, path, method="GET", **headers):
         return answer.status, answer.headers, answer.read()
 
 
-def cookie_of(app):
-    """A valid cookie, made with the house's own key."""
+def cookie_of(app, *, age_s=0):
+    """A valid cookie, made with the house's own key; `age_s`: given out so long ago."""
     door = LocalDoor((app.folder / "walk.duckdb.d" / "door.key").read_bytes())
+    door._signer.get_timestamp = lambda: int(time.time()) - age_s
     return f"{door.cookie_name}={door.enter(door.token)}"
 
 
@@ -72,7 +57,7 @@ def test_the_key_of_the_door_is_for_its_owner_alone(locked):
 
 
 def test_a_person_opens_the_link_once_and_lands_where_they_wanted(locked, page, browser):
-    go(page, f"{locked.url}/worksheet?worksheet=w-0badcafe")
+    go(page, f"{locked.url}/{SHEET}")
     sees(page, "closed until its link is opened")
     assert CANARY not in page.content()
     used = link(locked)
@@ -95,27 +80,27 @@ def test_a_person_opens_the_link_once_and_lands_where_they_wanted(locked, page, 
 
 
 def test_a_socket_without_proof_gets_no_data_from_any_page(locked):
-    query = "worksheet=w-0badcafe"
     here = f"http://127.0.0.1:{locked.port}"
     for entry in ENTRIES:
-        came = answers(locked.port, page=entry.name, query=query)
-        assert came is not None and CANARY.encode() not in came and b"made-dense" not in came, entry.name
-        assert b"closed until" in came
+        came = seen_by(locked, {}, page=entry.name)
+        assert not shows(came) and b"closed until" in came, entry.name
+    script = hashlib.md5(str(ROOT / "pages" / "review" / "worksheet.py").encode(), usedforsecurity=False).hexdigest()
+    for more in ({"script": script}, {"page": "worksheet", "script": script}, {"page": "../pages/review/worksheet"}, {"page": "pages"}):
+        assert not shows(seen_by(locked, {"Origin": here}, **more)), more
+    other = LocalDoor(b"o" * 32)
     proofs = {
         "no origin": {},
         "own origin, no cookie": {"Origin": here},
         "forged": {"Origin": here, "Cookie": cookie_of(locked)[:-3] + "AAA"},
-        "another house": {
-            "Origin": here,
-            "Cookie": cookie_of(locked).split("=")[0] + "=" + (other := LocalDoor(b"o" * 32)).enter(other.token),
-        },
+        "stale": {"Origin": here, "Cookie": cookie_of(locked, age_s=OPEN_S + 5)},
+        "another house": {"Origin": here, "Cookie": cookie_of(locked).split("=")[0] + "=" + other.enter(other.token)},
+        "identity headers": {"Origin": here, "X-Forwarded-User": "root", "Remote-User": "root", "X-Forwarded-Email": "root@example.org"},
         "another name": {"Origin": here, "Cookie": "draftledger=" + cookie_of(locked).split("=", 1)[1]},
     }
     for name, headers in proofs.items():
-        came = answers(locked.port, page="worksheet", query=query, headers=headers)
-        assert came is not None and CANARY.encode() not in came, name
-    came = answers(locked.port, page="worksheet", query=query, headers={"Origin": here, "Cookie": cookie_of(locked)})
-    assert came is not None and CANARY.encode() in came  # the very same request with proof
+        assert not shows(seen_by(locked, headers)), name
+    for age_s in (0, OPEN_S - 60):
+        assert shows(seen_by(locked, {"Origin": here, "Cookie": cookie_of(locked, age_s=age_s)})), "the very same request with proof"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +114,7 @@ def test_a_socket_without_proof_gets_no_data_from_any_page(locked):
     ],
 )
 def test_other_sites_and_other_names_are_refused_even_with_a_cookie(locked, headers):
-    assert answers(locked.port, page="worksheets", headers={**headers, "Cookie": cookie_of(locked)}) is None
+    assert seen_by(locked, {**headers, "Cookie": cookie_of(locked)}) is None
     assert get(locked, "/", **headers)[0] in (400, 403)
     assert get(locked, "/api/v1/matrix", **headers)[0] in (400, 403)
 
@@ -137,14 +122,29 @@ def test_other_sites_and_other_names_are_refused_even_with_a_cookie(locked, head
 def test_forged_widgets_write_only_with_proof(locked):
     """The very messages that make a token, sent first without and then with a cookie."""
     proof = {"Origin": f"http://127.0.0.1:{locked.port}", "Cookie": cookie_of(locked)}
-    drawn = answers(locked.port, page="tokens", headers=proof)
-    field = re.search(rb"\$\$ID-[0-9a-f]{32}-token-name", drawn).group().decode()
-    button = re.search(rb"\$\$ID-[0-9a-f]{32}-make-token", drawn).group().decode()
+    drawn = seen_by(locked, proof, page="tokens")
     mark = f"forged{secrets.token_hex(4)}"
+    forged = {widget(drawn, "token-name"): mark, widget(drawn, "make-token"): True}
     for headers in ({}, {"Origin": proof["Origin"]}, {**proof, "Cookie": proof["Cookie"][:-3] + "AAA"}):
-        assert mark.encode() not in answers(locked.port, page="tokens", headers=headers, widgets={field: mark, button: True})
-    assert mark.encode() not in answers(locked.port, page="tokens", headers=proof)
-    assert mark.encode() in answers(locked.port, page="tokens", headers=proof, widgets={field: mark, button: True})
+        assert mark.encode() not in seen_by(locked, headers, page="tokens", widgets=forged)
+    assert mark.encode() not in seen_by(locked, proof, page="tokens")
+    assert mark.encode() in seen_by(locked, proof, page="tokens", widgets=forged)
+
+
+def test_every_answer_carries_the_headers_and_large_uploads_end_at_the_gate(locked):
+    for path in ("/", "/worksheet", "/healthz", "/api/v1/matrix", "/api/v1/nothing", "/enter?token=wrong", "/_stcore/health", "/none.js"):
+        headers = get(locked, path)[1]
+        assert headers["x-content-type-options"] == "nosniff" and "frame-ancestors 'none'" in headers["content-security-policy"], path
+        assert headers["referrer-policy"] == "same-origin" and headers["x-frame-options"] == "DENY", path
+    assert get(locked, "/", Host="evil.example")[0] == 400
+    upload = "/_stcore/upload_file/any/any"
+    assert get(locked, upload, method="PUT", Content_Length=str(22 << 20))[0] == 413
+    with closing(http.client.HTTPConnection("127.0.0.1", locked.port, timeout=20)) as connection:
+        try:  # chunks, so that no length is told
+            connection.request("PUT", upload, body=(b"x" * (1 << 20) for _ in range(23)), encode_chunked=True)
+            assert connection.getresponse().status >= 400
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the server hung up before the end
 
 
 def test_headers_limits_and_wrong_links(locked):

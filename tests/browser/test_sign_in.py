@@ -9,18 +9,14 @@ import time
 import pytest
 from itsdangerous import URLSafeTimedSerializer
 
-from core.bootstrap import build
-from core.config import Settings
 from core.services.people import set_person
-from core.services.worksheets import propose
+from core.ui.menu import ENTRIES
 from tests.browser.app_process import App
+from tests.browser.canary import CANARY, SHEET, prepared, seen_by, shows, widget
 from tests.browser.identity_provider import CLIENT, Provider
-from tests.browser.raw_socket import answers
 from tests.browser.steps import go, sees, settled
 
-CANARY = f"canary{secrets.token_hex(6)}"
 SECRET = secrets.token_urlsafe(48)
-SHEET = "worksheet?worksheet=w-0badcafe"
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +24,12 @@ def provider():
     running = Provider()
     yield running
     running.close()
+
+
+def known(provider):
+    """People with a role of their own; everybody else has what the claim grants."""
+    roles = {"root": "admin", "watcher": "viewer"}
+    return [{"key": f"{provider.issuer} {sub}", "name": sub.title(), "role": role} for sub, role in roles.items()]
 
 
 @pytest.fixture(scope="module")
@@ -40,19 +42,7 @@ def guarded(tmp_path_factory, provider):
         f'[auth]\nredirect_uri = "{running.url}/oauth2callback"\ncookie_secret = "{SECRET}"\nclient_id = "{CLIENT}"\nclient_secret = "x"\n'
         f'server_metadata_url = "{provider.issuer}/.well-known/openid-configuration"\n'
     )
-    services = build(Settings(db=running.database, local_dir=running.folder / "local"))
-    values = {
-        "title": CANARY,
-        "box_id": "this-machine",
-        "engine_id": "embedded",
-        "model": "made-dense",
-        "workload_id": "chat-short",
-        "n_max": 2,
-    }
-    propose(services.house, values, who="Ada", worksheet_id="w-0badcafe")
-    set_person(services.house, {"key": f"{provider.issuer} root", "name": "Root", "role": "admin"})
-    services.database.close()
-    services.jobs.close()
+    prepared(running, lambda services: [set_person(services.house, person) for person in known(provider)])
     running.settings = {"DRAFTLEDGER_ROLE_CLAIM": "groups", "DRAFTLEDGER_ROLE_MAP": json.dumps({"bench": "runner"})}
     running.start()
     yield running
@@ -138,9 +128,8 @@ def cookie(app, provider, secret=SECRET, **changes):
 
 
 def test_forged_stale_and_foreign_cookies_get_no_data(guarded, provider):
-    here, query = {"Origin": guarded.url, "Xsrf": True}, "worksheet=w-0badcafe"
-    good = answers(guarded.port, page="worksheet", query=query, headers={**here, "Cookie": cookie(guarded, provider)})
-    assert good is not None and CANARY.encode() in good  # the form of the cookie is right
+    here = {"Origin": guarded.url, "Xsrf": True}
+    assert shows(seen_by(guarded, {**here, "Cookie": cookie(guarded, provider)})), "the form of the cookie is right"
     for name, bad in {
         "another secret": cookie(guarded, provider, secret="s" * 48),
         "another issuer": cookie(guarded, provider, iss="https://evil.example"),
@@ -150,8 +139,29 @@ def test_forged_stale_and_foreign_cookies_get_no_data(guarded, provider):
         "another origin": cookie(guarded, provider, origin="http://127.0.0.1:1"),
         "not signed in": cookie(guarded, provider, is_logged_in=False),
     }.items():
-        came = answers(guarded.port, page="worksheet", query=query, headers={**here, "Cookie": bad})
-        assert came is not None and CANARY.encode() not in came, name
-    assert CANARY.encode() not in (
-        answers(guarded.port, page="worksheet", query=query, headers={"Cookie": cookie(guarded, provider)}) or b""
-    )
+        came = seen_by(guarded, {**here, "Cookie": bad})
+        assert came is not None and not shows(came), name
+    assert not shows(seen_by(guarded, {"Cookie": cookie(guarded, provider)})), "a cookie without the page's own token"
+
+
+def test_no_page_says_anything_to_a_client_without_a_cookie_or_without_a_role(guarded, provider):
+    for entry in ENTRIES:
+        came = seen_by(guarded, {}, page=entry.name)
+        assert not shows(came) and b"Sign in to see this page" in came, entry.name
+    nobody = {"Origin": guarded.url, "Xsrf": True, "Cookie": cookie(guarded, provider, sub="stranger", name="Stranger")}
+    for name in ("worksheet", "matrix", "people"):  # every page's own guard: tests/pages/test_roles.py
+        came = seen_by(guarded, nobody, page=name)
+        assert not shows(came) and b"nobody has given you a role" in came, name
+
+
+def test_a_viewer_who_forges_a_click_writes_nothing(guarded, provider):
+    """The very message that opens a worksheet, sent by a viewer and by a runner: the page draws the same button for both."""
+    root = {"Origin": guarded.url, "Xsrf": True, "Cookie": cookie(guarded, provider)}
+    for sub, claims, may in (("watcher", {}, False), ("3", {"groups": ["bench"]}, True)):
+        name = f"forger{secrets.token_hex(4)}"
+        proof = {"Origin": guarded.url, "Xsrf": True, "Cookie": cookie(guarded, provider, sub=sub, name=name, **claims)}
+        button = widget(seen_by(guarded, proof, page="propose"), "open-worksheet")
+        came = seen_by(guarded, proof, page="propose", widgets={button: True})
+        assert (b"Not allowed" in came) is not may
+        assert (name.encode() in seen_by(guarded, root, page="worksheets")) is may
+    assert b"work.propose" in seen_by(guarded, root, page="audit"), "the refused act is written down"

@@ -61,3 +61,34 @@ def test_no_package_is_below_its_floor() -> None:
 def test_every_package_that_ships_is_in_the_licence_list() -> None:
     listed = set(re.findall(r"^\| ([a-z0-9.-]+) \|", (ROOT / "docs" / "licences.md").read_text("utf-8"), re.MULTILINE))
     assert listed - {"package"} == set(pins("requirements.lock"))
+
+
+def test_the_licence_list_says_what_each_package_states() -> None:
+    rows = re.findall(r"^\| ([a-z0-9.-]+) \| (\S+) \| ([^|]+) \|$", (ROOT / "docs" / "licences.md").read_text("utf-8"), re.MULTILINE)
+    listed = {name: (version, licence) for name, version, licence in rows if name not in ("package", "---")}
+    assert {name: version for name, (version, _) in listed.items()} == {name: pin[0] for name, pin in pins("requirements.lock").items()}
+    there = {one.metadata["Name"] for one in metadata.distributions()}
+    stated = {name: _licence_of(name) for name in listed if name in {canonicalize_name(one) for one in there}}
+    assert {name: licence for name, (_, licence) in listed.items() if name in stated} == stated and len(stated) > 40
+
+
+def _licence_of(name: str) -> str:
+    """The licence expression, else the classifiers, else the first line of the free text."""
+    found = metadata.metadata(name)
+    classified = [one.rpartition(" :: ")[2] for one in found.get_all("Classifier") or [] if one.startswith("License ::")]
+    return (found.get("License-Expression") or "; ".join(classified) or (found.get("License") or "").split("\n")[0]).strip()
+
+
+def test_every_package_that_is_asked_for_is_used() -> None:
+    """Imported somewhere in the product, or what the sign-in of the pages stands on, as its line says."""
+    sources = [ROOT / "app.py", *(ROOT / "core").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    imported = {
+        word for path in sources for word in re.findall(r"^\s*(?:from|import) ([a-zA-Z0-9_]+)", path.read_text("utf-8"), re.MULTILINE)
+    }
+    modules: dict[str, set[str]] = {}
+    for module, packages in metadata.packages_distributions().items():
+        for package in packages:
+            modules.setdefault(canonicalize_name(package), set()).add(module)
+    idle = {package for package in pins("requirements.txt") if not modules.get(package, {package}) & imported}
+    said = {line.split("==")[0].lower() for line in (ROOT / "requirements.txt").read_text("utf-8").splitlines() if "# sign-in:" in line}
+    assert idle == said

@@ -186,6 +186,20 @@ def test_a_host_without_answer_is_told_and_the_form_kept(
     assert at.text_input(key="box-host").value == "gpu-1.lab"
 
 
+def test_limits_are_typed_below_the_box_and_a_wrong_one_is_told(open_page: OpenPage, house: House) -> None:
+    box = Box(box_id="gpu-1", name="gpu-1", kind="ssh", host="h", user="u", engines=[Engine(id="e", argv=["/e"])])
+    house.store.boxes.put(box, who="Ada", at=house.clock.now())
+    at = open_page("boxes", person="Ada")
+    at.number_input(key="limit-gpu-1-n_max").set_value(99)
+    _button(at, "Save limits").click().run()
+    assert "Draft length has to be at most 16." in words(at) and house.box("gpu-1").limits.n_max is None
+    assert at.number_input(key="limit-gpu-1-n_max").value == 99
+    at.number_input(key="limit-gpu-1-n_max").set_value(4)
+    at.number_input(key="limit-gpu-1-streams").set_value(8)
+    _button(at, "Save limits").click().run()
+    assert not at.exception and house.box("gpu-1").limits.set_ones() == {"n_max": 4, "streams": 8}
+
+
 def test_waiting_runs_change_places_on_the_card(open_page: OpenPage, house: House, scripted: ScriptedBox) -> None:
     start_run(house, new_run_id(), REQUEST, who="Ada")
     first, second = new_run_id(), new_run_id()

@@ -120,7 +120,8 @@ def test_failed_keeps_what_was_measured_and_says_why(open_page: OpenPage, house:
     at = open_page("run", run=run_id)
     said = words(at)
     assert "The run failed" in said and "What was measured before is kept." in said
-    assert "✕ n=1" in _texts(at) and "22.0–22.4 (3)" in _texts(at)
+    doors = [link.proto.label.replace("\\", "") for link in at.get("page_link")]
+    assert "✕ n=1" in _texts(at) and ":primary[22.0–22.4 (3) ↗]" in doors, "the figure is the door to its receipt"
 
 
 def test_a_title_of_markup_stays_text(open_page: OpenPage, house: House) -> None:

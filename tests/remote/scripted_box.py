@@ -18,12 +18,15 @@ from core.bootstrap import Services, build
 from core.config import Settings
 from core.domain.box import Box, Engine, ModelFile
 from core.domain.run import FINAL, new_run_id
+from core.ports.bench_box import BenchBox
 from core.remote.agent_box import AgentBox
+from core.remote.locked_box import LockedBox
 from core.remote.ssh_host import SshHost, SshLimits
 from core.remote.ssh_link import DEFAULT_LIMITS
 from core.services import runs
 from core.services.house import House
 from tests.agent.test_agent_parts import ARCH, gguf, number
+from tests.remote.locked import LOCKED, STANDARD, lock
 from tests.remote.sshd_box import SshdBox
 
 SCRIPT = Path(__file__).parents[1] / "fakes" / "scripted_engine.py"
@@ -57,28 +60,34 @@ def registered(box: SshdBox, server: Path, python: str = "python3") -> Box:
 
 @contextmanager
 def house_with(
-    box: SshdBox, folder: Path, *, limits: SshLimits = DEFAULT_LIMITS, python: str = "python3", **behaviour: Any
+    box: SshdBox, folder: Path, *, mode: str = STANDARD, limits: SshLimits = DEFAULT_LIMITS, python: str = "python3", **behaviour: Any
 ) -> Iterator[Services]:
-    """The app's services, their follower not started, with the box registered."""
+    """The app's services, their follower not started, with the box registered; in locked mode behind a gate of this house's own."""
+    server = install(box, **behaviour)
+    far = registered(box, server, python)
+    if mode == LOCKED:
+        locked = lock(box, {"scripted": str(server)}, str(server.parent), python=python if "/" in python else f"/usr/bin/{python}")
+        far = far.model_copy(update={"mode": LOCKED, "key_path": str(locked.address.key_path)})
     services = build(Settings(db=folder / "t.duckdb", local_dir=folder / "local", grace_s=0.5, poll_s=0.15))
-    opened: dict[str, tuple[Box, AgentBox]] = {}
+    opened: dict[str, tuple[Box, BenchBox]] = {}
 
-    def open_box(asked: Box) -> AgentBox:
+    def open_box(asked: Box) -> BenchBox:
         if asked.box_id not in opened or opened[asked.box_id][0] != asked:
-            address = box.address(host=asked.host, pinned_key=asked.host_key)
-            opened[asked.box_id] = (asked, AgentBox(SshHost(address, limits), root=None, python=list(asked.python), allow=asked.allow()))
+            host = SshHost(box.address(host=asked.host, pinned_key=asked.host_key, key_path=asked.key_path), limits)
+            made = LockedBox(host) if mode == LOCKED else AgentBox(host, root=None, python=list(asked.python), allow=asked.allow())
+            opened[asked.box_id] = (asked, made)
         return opened[asked.box_id][1]
 
     house = replace(services.house, open_box=open_box)
     services.follower._house = house
-    house.store.boxes.put(registered(box, install(box, **behaviour), python), who="Ada", at=house.clock.now())
+    house.store.boxes.put(far, who="Ada", at=house.clock.now())
     house.store.boxes.add_check(BOX_ID, {"models": [{"name": "made"}]}, ok=True, at=house.clock.now())
     try:
         yield replace(services, house=house)
     finally:
         services.close()
-        for _, agent_box in opened.values():
-            agent_box.close()
+        for _, far_box in opened.values():
+            far_box.close()
 
 
 def ask(house: House, **changes: Any) -> str:
@@ -101,8 +110,14 @@ def ends(house: House, run_id: str, limit_s: float = 40.0) -> dict[str, Any]:
     return runs.get_run(house, run_id)
 
 
+def events_file(box: SshdBox, run_id: str) -> Path:
+    """Where the run's events lie on the box, in either mode."""
+    roots = [box.home / ".draftledger", *box.home.glob("gate-*/box")]
+    return next((path for root in roots if (path := root / "runs" / run_id / "events.jsonl").exists()), roots[0] / "runs" / run_id / "none")
+
+
 def events_on(box: SshdBox, run_id: str) -> list[dict[str, Any]]:
-    path = box.home / ".draftledger" / "runs" / run_id / "events.jsonl"
+    path = events_file(box, run_id)
     if not path.exists():
         return []
     return [event for event in map(journal.whole_event, path.read_bytes().split(b"\n")) if event is not None]
@@ -110,8 +125,8 @@ def events_on(box: SshdBox, run_id: str) -> list[dict[str, Any]]:
 
 def equal_on_all_sides(house: House, box: SshdBox, run_id: str) -> Counter[str]:
     """Box = ledger = database, each event and each repetition once. Kinds of events, counted."""
-    there = (box.home / ".draftledger" / "runs" / run_id / "events.jsonl").read_bytes()
-    assert (house.archive.folder / "ledger" / f"{run_id}.jsonl").read_bytes() == there
+    there = events_file(box, run_id).read_bytes()
+    assert (house.archive.folder / "ledger" / f"{run_id}.jsonl").read_bytes() == there[: there.rfind(b"\n") + 1], "a torn end is no event"
     written, stored = events_on(box, run_id), house.store.runs.events(run_id)
     assert [(e["seq"], e["kind"]) for e in stored] == [(e["seq"], e["kind"]) for e in written]
     assert [e["seq"] for e in written] == list(range(1, len(written) + 1))

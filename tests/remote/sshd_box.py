@@ -192,6 +192,10 @@ class SshdBox:
     def new_key(self, name: str) -> Path:
         """A further key pair of the app's, accepted nowhere yet."""
         self._keygen(name)
+        return self.own_key(name)
+
+    def own_key(self, name: str) -> Path:
+        """Path of a key of the app's."""
         return self._private / name
 
     def accept_line(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""What every box owes the services: the real protocol over SSH, over this machine, and the scripted fake alike."""
+"""What every box owes the services: the real protocol over SSH in both modes, over this machine, and the scripted fake alike."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ from core.errors import InvalidInput
 from core.ports.bench_box import BenchBox
 from core.remote.agent_box import AgentBox
 from core.remote.local_host import LocalHost
+from core.remote.locked_box import LockedBox
+from core.remote.ssh_host import SshHost
 from tests.fakes.bench_box import ScriptedBox
 from tests.remote import fake_agent
+from tests.remote.locked import lock
+from tests.remote.sshd_box import SshdBox
 
 FIRST = b'{"seq":1}\n{"seq":2}\n'
 
@@ -29,11 +33,27 @@ class Case:
     append: Callable[[str, str, bytes], object]
 
 
-@pytest.fixture(params=["local", "ssh", "scripted"])
+@pytest.fixture(scope="module")
+def gate(box: SshdBox) -> Iterator[tuple[LockedBox, Callable[[str, str, bytes], object]]]:
+    """The box behind a gate, and its owner's way to its files."""
+    locked = lock(box, {"e": "/bin/true"}, "/models", agent=fake_agent.build_below_the_gate())
+    opened = LockedBox(SshHost(locked.address))
+
+    def append(run_id: str, name: str, data: bytes) -> None:
+        box.run_as_user(["sh", "-c", 'cat >>"$1"', "sh", f"{locked.root}/runs/{run_id}/{name}"], stdin=data)
+
+    yield opened, append
+    opened.close()
+
+
+@pytest.fixture(params=["local", "ssh", "locked", "scripted"])
 def case(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Case]:
     if request.param == "scripted":
         fake = ScriptedBox()
         yield Case(fake, fake.append_log)
+        return
+    if request.param == "locked":
+        yield Case(*request.getfixturevalue("gate"))
         return
     if request.param == "local":
         host, root, python = LocalHost(), str(tmp_path / "box"), [sys.executable]

@@ -22,6 +22,7 @@ from core.services import boxes, runs
 from core.services.follow import follow_once
 from tests.means import need
 from tests.remote.conftest import QUICK
+from tests.remote.locked import LOCKED, LOCKED_IN_SOAK, STANDARD
 from tests.remote.scripted_box import ask, ends, equal_on_all_sides, events_on, house_with, wait_for
 from tests.remote.sshd_box import SshdBox
 from tests.remote.test_ssh_faults import in_use, nothing_left_since, settled
@@ -37,10 +38,11 @@ def far() -> Iterator[SshdBox]:
         yield running
 
 
-def test_n01_resets_at_random_moments_lose_nothing(far: SshdBox, tmp_path) -> None:
+@pytest.mark.parametrize("mode", LOCKED_IN_SOAK)
+def test_n01_resets_at_random_moments_lose_nothing(far: SshdBox, tmp_path, mode: str) -> None:
     seed = random.randrange(1 << 32)
     rng = random.Random(seed)
-    with house_with(far, tmp_path, **SLOW_RUN) as services:
+    with house_with(far, tmp_path, mode=mode, **SLOW_RUN) as services:
         services.follower.start()
         run_id = ask(services.house)
         wait_for(lambda: events_on(far, run_id), "the run to begin")
@@ -115,9 +117,13 @@ def test_n04_a_fifth_of_the_packets_lost_changes_no_byte(far: SshdBox) -> None:
     host.close()
 
 
-def test_n06_a_full_sshd_is_out_of_reach_for_a_moment_and_ends_no_run(tmp_path) -> None:
+@pytest.mark.parametrize("mode", LOCKED_IN_SOAK)
+def test_n06_a_full_sshd_is_out_of_reach_for_a_moment_and_ends_no_run(tmp_path, mode: str) -> None:
     need("root", "namespaces")
-    with SshdBox(extra="MaxStartups 1:100:1\nLoginGraceTime 60") as full, house_with(full, tmp_path, limits=QUICK, **SLOW_RUN) as services:
+    with (
+        SshdBox(extra="MaxStartups 1:100:1\nLoginGraceTime 60") as full,
+        house_with(full, tmp_path, mode=mode, limits=QUICK, **SLOW_RUN) as services,
+    ):
         run_id = ask(services.house)
         with socket.create_connection((full.ip, full.port)) as waiting:
             assert waiting.recv(4) == b"SSH-"
@@ -167,31 +173,36 @@ def test_n09_after_three_refusals_the_box_is_left_alone(far: SshdBox, monkeypatc
     host.close()
 
 
-def test_n10_what_ended_while_the_app_was_away_comes_home_whole(far: SshdBox, tmp_path) -> None:
-    with house_with(far, tmp_path, **SLOW_RUN) as services:
+@pytest.mark.parametrize("mode", LOCKED_IN_SOAK)
+def test_n10_what_ended_while_the_app_was_away_comes_home_whole(far: SshdBox, tmp_path, mode: str) -> None:
+    with house_with(far, tmp_path, mode=mode, **SLOW_RUN) as services:
         services.follower.start()
         run_id = ask(services.house)
         wait_for(lambda: any(e["kind"] == "sample" for e in services.house.store.runs.events(run_id)), "a first repetition")
     wait_for(lambda: any(e["kind"] == "run_finished" for e in events_on(far, run_id)), "the run to end on its own")
-    with house_with(far, tmp_path, **SLOW_RUN) as services:
+    with house_with(far, tmp_path, mode=mode, **SLOW_RUN) as services:
         assert runs.get_run(services.house, run_id)["state"] == "running"
         services.follower.start()
         assert ends(services.house, run_id)["state"] == "done"
         assert equal_on_all_sides(services.house, far, run_id)["run_started"] == 1
 
 
+# Answers the first `start` late: asked by a word in standard mode, by a line of JSON at the gate.
 WRAPPER = """#!/bin/sh
-out=$(python3 "$@")
-case " $* " in *" start "*) if [ ! -e ~/answered ]; then touch ~/answered; sleep 2; fi;; esac
+case " $* " in *" gate "*) asked=$(cat);; *) asked="$*";; esac
+out=$(printf '%s\\n' "$asked" | python3 "$@")
+case " $asked " in *" start "*|*'"start"'*) if [ ! -e ~/answered ]; then touch ~/answered; sleep 2; fi;; esac
 printf '%s\\n' "$out"
 """
 
 
-def test_n12_a_lost_answer_to_start_makes_one_run(far: SshdBox, tmp_path) -> None:
+@pytest.mark.parametrize("mode", [STANDARD, LOCKED])
+def test_n12_a_lost_answer_to_start_makes_one_run(far: SshdBox, tmp_path, mode: str) -> None:
     slow = far.home / "slow-python"
     slow.write_text(WRAPPER)
     slow.chmod(0o755)
-    with house_with(far, tmp_path, limits=QUICK, python=str(slow), **SLOW_RUN) as services:
+    (far.home / "answered").unlink(missing_ok=True)
+    with house_with(far, tmp_path, mode=mode, limits=QUICK, python=str(slow), **SLOW_RUN) as services:
         run_id = ask(services.house)
         cutting = threading.Thread(target=lambda: (wait_for((far.home / "answered").exists, "the start to be done"), far.cut()))
         cutting.start()
@@ -207,7 +218,8 @@ def test_n12_a_lost_answer_to_start_makes_one_run(far: SshdBox, tmp_path) -> Non
         assert equal_on_all_sides(services.house, far, run_id)["run_started"] == 1
 
 
-def test_n13_at_another_address_the_host_key_decides(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mode", LOCKED_IN_SOAK)
+def test_n13_at_another_address_the_host_key_decides(tmp_path, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     need("root", "namespaces")
     real, table = socket.getaddrinfo, {}
 
@@ -215,7 +227,7 @@ def test_n13_at_another_address_the_host_key_decides(tmp_path, monkeypatch: pyte
         return real(table.get(host, host), *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", looked_up)
-    with SshdBox() as moved, SshdBox() as stranger, house_with(moved, tmp_path, limits=QUICK, **SLOW_RUN) as services:
+    with SshdBox() as moved, SshdBox() as stranger, house_with(moved, tmp_path, mode=mode, limits=QUICK, **SLOW_RUN) as services:
         house, far = services.house, services.house.box("far")
         table["gpu.example"] = moved.ip
         house.store.boxes.put(far.model_copy(update={"host": "gpu.example"}), who="Ada", at=house.clock.now())

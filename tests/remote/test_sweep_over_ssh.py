@@ -18,6 +18,7 @@ from core.services import boxes, runs
 from core.services.follow import follow_once
 from core.services.matrix import matrix_rows
 from tests.remote.box_engine import install_engine
+from tests.remote.locked import LOCKED, LOCKED_IN_SOAK, STANDARD, lock
 from tests.remote.sshd_box import SshdBox
 
 
@@ -35,8 +36,12 @@ def services(tmp_path):
     opened.jobs.close()
 
 
-def form(box, installed, **changes):
+def form(box, installed, mode=STANDARD, **changes):
+    folder = str(Path(installed.models["made-moe"]).parent)
     address = box.address()
+    if mode == LOCKED:
+        address = lock(box, {"llama-server": installed.server}, folder).address
+        changes = {"mode": LOCKED, "engine": "llama-server", "models": "", **changes}
     return {
         "name": "gpu two",
         "host": address.host,
@@ -44,15 +49,15 @@ def form(box, installed, **changes):
         "user": address.user,
         "key_path": str(address.key_path),
         "engine": installed.server,
-        "models": str(Path(installed.models["made-moe"]).parent),
+        "models": folder,
         **changes,
     }
 
 
-@pytest.fixture
-def registered(services, second_box):
+@pytest.fixture(params=LOCKED_IN_SOAK)
+def registered(services, second_box, request):
     box, engine = second_box
-    checked, key_line, fingerprint = boxes.read_host_key(services.house, form(box, engine))
+    checked, key_line, fingerprint = boxes.read_host_key(services.house, form(box, engine, request.param))
     assert fingerprint == box.host_fingerprint()
     added = boxes.add_box(services.house, checked, key_line=key_line, fingerprint=fingerprint, who="Ada")
     boxes.check_box(services.house, added.box_id)

@@ -271,5 +271,10 @@ def test_the_noise_plan_is_told_before_the_start_where_a_run_like_it_exists(hous
     assert (found["state"], found["run_id"], found["repetitions"]) == ("ok", other, 3)
     assert found["minutes"] == pytest.approx(4 * (2.0 + 4 * 2.0) / 60.0), "two baselines and two steps, each a start and four repetitions"
     assert "needs 3 repetitions a side" in found["text"] and "newest like this one" in found["text"]
+    assert "Tool suites" not in found["text"] and "time budget" not in found["text"]
+    register_suite(house, "this-machine", SUITE, who="Ada")
+    more = noise_words(house, {**REQUEST, "repetitions": 8, "n_max": 16, "budget_min": 5, "suites": ["tool-calls"], "forced": True})
+    assert more["minutes"] == pytest.approx((18 * (2.0 + 4 * 2.0) + 32 * (2.0 + 4 * 2.0)) / 60.0)
+    assert "come on top, 42 minutes at most. The time budget of 5 minutes is shorter" in more["text"]
     assert noise_words(house, {**REQUEST, "model": "made-moe"})["state"] == "not_run"
     assert "can be read" in noise_words(house, {**REQUEST, "n_max": None})["text"]

@@ -143,7 +143,8 @@ def test_what_the_command_line_offers_has_a_door(client, token, house):
     assert shown["suggestion"]["action"] == "widen" and shown["worksheet"]["created_by"] == "the runner"
     assert next(row for row in shown["fields"] if row["key"] == "suite")["baseline"]["text"] == "tools: 50, 52"
     words = {"worksheet_id": sheet, "verdict": "reject", "owner": "the decider", "reason": "not now", "against_why": "no time"}
-    seen = ask("POST", "/ledger/preview", "viewer", words).json()
+    assert ask("POST", "/ledger/preview", "viewer", words).json()["against_suggestion"] is True
+    seen = ask("POST", "/ledger/preview", "decider", words).json()
     assert seen["against_suggestion"] is True and seen["text"].startswith("Draftledger decision")
     assert ask("POST", "/ledger", "decider", {**words, "seen_sha256": seen["sha256"]}).json()["details"]["signed_sha256"] == seen["sha256"]
     ask("POST", "/ledger/x/withdraw", "decider", {"owner": "the decider", "reason": "wrong"}, 422)
@@ -195,6 +196,11 @@ def test_a_cell_and_a_recipe_travel_as_their_pages_show_them(client, token, hous
     assert cell["cell"]["tok_s"] == row["cells"]["1"]["tok_s"] and cell["explained"]["ledger"]["sentence"] and len(cell["samples"]) >= 3
     shown = client.get(f"/api/v1/runs/{run_id}", headers=token("viewer")).json()
     report = json.loads(json.dumps(run_report(house, run_id), default=str))
+    listed = client.get("/api/v1/runs?results=1", headers=token("viewer")).json()["runs"]
+    assert [(one["run_id"], one["winner"]) for one in listed] == [(run_id, report["winner"])] and listed[0]["stages"][0]["status"] == "ok"
+    assert "winner" not in client.get("/api/v1/runs", headers=token("viewer")).json()["runs"][0]
+    told = client.post("/api/v1/boxes/this-machine/check", headers=token("runner")).json()
+    assert told["models"] and house.store.boxes.latest_check("this-machine")["ok"]
     assert {name: shown[name] for name in report if name != "stages"} == {name: report[name] for name in report if name != "stages"}
     recipe = client.get(f"/api/v1/runs/{run_id}/recipe", headers=token("viewer")).json()
     sweep = client.post("/api/v1/recipes", json={"text": recipe["text"]}, headers=token("viewer")).json()["sweep"]
@@ -210,7 +216,9 @@ def shown_request(house, run_id):
 
 def test_odd_requests_are_problems_with_their_own_status(client, token):
     admin = token("admin")
-    assert client.get("/api/v1/nothing", headers=admin).status_code == 404
+    for nowhere, status in (("nothing", 404), ("runs/", 404), ("openapi.json/x", 404), ("", 404), ("cells/%0A", 400), ("runs/a%00b", 400)):
+        answer = client.get(f"/api/v1/{nowhere}", headers=admin)
+        assert answer.status_code == status and answer.headers["content-type"] == "application/problem+json", nowhere
     wrong = client.delete("/api/v1/matrix", headers=admin)
     assert wrong.status_code == 405 and wrong.headers["allow"] == "GET"
     assert client.get("/api/v1/matrix?sort=; DROP TABLE runs", headers=admin).status_code == 422
@@ -226,8 +234,7 @@ def test_odd_requests_are_problems_with_their_own_status(client, token):
     ):
         answer = client.post(path, content=content, headers={**admin, "content-type": kind})
         assert answer.status_code == status, content[:20]
-        if status != 413:
-            assert answer.headers["content-type"] == "application/problem+json"
+        assert answer.headers["content-type"] == "application/problem+json"
 
 
 def test_a_body_that_lies_about_its_length_is_cut(client, token):

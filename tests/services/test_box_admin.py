@@ -6,13 +6,20 @@ from dataclasses import replace
 
 import pytest
 
+from core.config import load_workloads
 from core.domain.box import Box, Engine, Suite
+from core.domain.box_limits import Limits
 from core.domain.roles import LADDER, Actor
+from core.domain.run import SweepRequest
 from core.errors import BoxBusy, InvalidInput, NotAllowed, NotFound
 from core.services.audit import list_audit
 from core.services.box_admin import edit_box, form_of, pin_key, read_shown_key, remove_box
+from core.services.box_limits import set_limits
 from core.services.boxes import add_box, list_boxes, read_host_key
 from core.services.doctor import doctor
+from core.services.runs import start_run
+from core.services.specs import spec_of
+from tests.services.conftest import PROBE
 
 OLD, NEW = ("ssh-ed25519 AAAA", "SHA256:old"), ("ssh-ed25519 BBBB", "SHA256:new")
 FORM = {"name": "gpu 1", "host": "h", "user": "bench", "key_path": "/k", "engine": "/opt/llama-server", "models": "/models"}
@@ -105,6 +112,43 @@ def test_a_locked_box_is_registered_by_the_ids_of_its_owner(owned):
     for wrong in ("/opt/llama-server", "a b", "-x", "", "a\nb"):
         with pytest.raises(InvalidInput):
             read_host_key(owned, {**FORM, "name": "other", "mode": "locked", "engine": wrong, "models": ""})
+
+
+def test_limits_are_an_admins_and_a_run_that_asks_for_more_is_refused_by_field(owned):
+    for values, field in (({"n_max": 0}, "n_max"), ({"streams": "many"}, "streams"), ({"context": 1}, "context"), ({"gpus": 1}, "gpus")):
+        with pytest.raises(InvalidInput) as refused:
+            set_limits(owned, "gpu-1", values)
+        assert list(refused.value.problems) == [field]
+    set_limits(owned, "gpu-1", {"n_max": 2, "streams": 4, "context": 4096, "hours": 1})
+    assert the_box(owned).allow()["limits"] == {"n_max": 2, "streams": 4, "context": 4096, "hours": 1}
+    assert list_audit(owned)[0]["detail"] == {"limits": {"n_max": 2, "streams": 4, "context": 4096, "hours": 1}, "limits_before": {}}
+    owned.store.boxes.add_check("gpu-1", {"models": [{"name": "m"}]}, ok=True, at=owned.clock.now())
+    asked = {"title": "t", "box_id": "gpu-1", "engine_id": "llama-server", "model": "m", "workload_id": "chat-short"}
+    with pytest.raises(InvalidInput) as refused:
+        start_run(owned, "a" * 32, {**asked, "n_max": 3, "production_c": 8, "also_c": [2, 5], "context": 8192}, who="Ada")
+    assert set(refused.value.problems) == {"n_max", "production_c", "also_c", "context"} and owned.store.runs.find() == []
+    edit_box(owned, "gpu-1", {"host": "h2"})
+    assert the_box(owned).limits.n_max == 2, "a changed address keeps them"
+    assert start_run(owned, "a" * 32, {**asked, "n_max": 2, "production_c": 4}, who="Ada") is True
+    set_limits(owned, "gpu-1", {})
+    assert the_box(owned).allow()["limits"] == {}
+    with pytest.raises(InvalidInput):
+        set_limits(owned, "this-machine", {"n_max": 1})
+
+
+def test_a_spec_never_lives_longer_than_its_box_allows():
+    box = Box(box_id="b", name="b", kind="ssh", engines=[Engine(id="embedded", argv=["/e"])], limits=Limits(hours=1))
+    request = SweepRequest(title="t", box_id="b", engine_id="embedded", model="made-dense", workload_id="chat-short", n_max=1)
+    given = {
+        "workload": load_workloads()["chat-short"],
+        "report": {**PROBE, "gpus": {"state": "none"}},
+        "who": "Ada",
+        "head": "",
+        "grace_s": 1.0,
+    }
+    for limits, seconds in ((Limits(hours=1), 3600), (Limits(hours=9), 7200), (Limits(), 7200)):
+        limited = box.model_copy(update={"limits": limits})
+        assert spec_of(run_id="a" * 32, request=request, box=limited, **given)["limits"]["lifetime_s"] == seconds
 
 
 JUMP = ("ssh-ed25519 JJJJ", "SHA256:jump")

@@ -362,3 +362,16 @@ def test_killed_between_the_last_event_and_the_end_of_the_run_closes_it_at_the_n
     follow.follow_once(house, run_id)
     assert state(house, run_id) == became and len(house.store.cells.samples(run_id)) == 4
     assert house.store.runs.raw_files(run_id) == [] or became == "done"
+
+
+def test_a_stop_that_the_box_could_not_take_is_carried_again(house, box, start, monkeypatch):
+    run_id = start()
+    follow.follow_once(house, run_id)
+    runs.stop_run(house, run_id, who="Bo")
+    real = box.cancel
+    monkeypatch.setattr(box, "cancel", lambda run_id, who: {"answer": "refused", "why": "[Errno 28] No space left on device"})
+    follow.follow_once(house, run_id)
+    monkeypatch.setattr(box, "cancel", real)
+    for _ in range(3):
+        follow.follow_once(house, run_id)
+    assert box.cancels == [(run_id, "Bo")], "until it is taken, and then no more"

@@ -191,7 +191,7 @@ def test_what_a_crash_left_signed_is_taken_in_by_the_run_of_doctor_that_is_named
 
 def test_a_journal_that_does_not_follow_is_never_taken_in(copy):
     lines = journal(copy).read_text().splitlines()
-    journal(copy).write_text("\n".join([*lines[:3], lines[3].replace('"Cy"', '"Eve"')]))
+    journal(copy).write_text("\n".join([*lines[:3], lines[3].replace('"reason":"four"', '"reason":"five"')]))
     tamper(copy, "DELETE FROM decisions WHERE number = 4")
     services = build(Settings(db=copy / "w.duckdb", local_dir=copy / "local"))
     try:

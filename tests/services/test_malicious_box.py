@@ -107,3 +107,31 @@ def test_a_gap_or_a_changed_line_ends_the_reading_there(house, box, start):
     followed(house, run_id)
     assert [event["kind"] for event in house.store.runs.events(run_id)] in ([], ["run_started"])
     assert list_audit(house) == []
+
+
+def test_a_line_longer_than_a_piece_is_read_whole_and_one_without_end_is_refused(house, box, start, monkeypatch):
+    monkeypatch.setattr(box, "_read", lambda run_id, name, offset, limit, read=box._read: read(run_id, name, offset, min(limit, 512 << 10)))
+    run_id = start()
+    follow_once(house, run_id)
+    lines = EventLines(run_id)
+    lines.begin()
+    lines.add("stage_started", stage={"kind": "baseline", "name": "baseline", "n_max": 0, "c": 1, "repetitions": 3}, note="x" * (2 << 20))
+    box.append_events(run_id, lines.take())
+    followed(house, run_id)
+    assert [event["kind"] for event in house.store.runs.events(run_id)][-1] == "stage_started"
+    asked = len(box.reads)
+    box.append_events(run_id, b"x" * (5 << 20))
+    assert "longer than 4 MiB" in followed(house, run_id) or "longer than 4 MiB" in runs.get_run(house, run_id)["problem"]["message"]
+    assert len(box.reads) - asked < 40, "it is not read for ever"
+
+
+def test_depth_without_end_is_a_torn_line_and_no_heartbeat(house, box, start):
+    run_id = start()
+    follow_once(house, run_id)
+    lines = EventLines(run_id)
+    lines.begin()
+    box.append_events(run_id, b"[" * 200_000 + b"\n" + lines.take())
+    box.append_log(run_id, "heartbeat.json", b"[" * 200_000)
+    followed(house, run_id)
+    assert [event["kind"] for event in house.store.runs.events(run_id)][0] == "run_started"
+    assert house.live[run_id].heartbeat == {}

@@ -18,7 +18,7 @@ from core.services.backups import back_up
 from core.services.box_admin import pin_key
 from core.services.boxes import add_box
 from core.services.decision_chain import chain_rows
-from core.services.decisions import decide, withdraw
+from core.services.decisions import decide, draft_decision, withdraw
 from core.services.ledger import ledger_entries, ledger_entry_of, record_json
 from core.services.ledger_check import verify_ledger
 from core.services.memo import memo_of
@@ -94,6 +94,8 @@ def test_an_erased_name_is_gone_everywhere_it_was_chained_and_the_chains_hold(ho
     signed(house)
     set_person(house.acting(ROOT), {"key": ADA.key, "name": "Ada Lovelace", "role": "decider"})
     back_up(house)
+    record = (beside / "house.jsonl").read_text()
+    assert "Lovelace" not in record and "Typer" not in record, "the record that everything can be made anew from holds handles"
     heads = (chain_rows(house)[0]["sha"], house.store.audit.head())
     assert "Ada Lovelace" in [row["name"] for row in list_names(house)]
     assert erase_name(house.acting(ROOT), "Ada Lovelace") >= 1
@@ -104,10 +106,20 @@ def test_an_erased_name_is_gone_everywhere_it_was_chained_and_the_chains_hold(ho
     (line,) = [line for line in list_audit(house) if line["action"] == "person.erase"]
     assert line["name"] == "Grace Hopper" and "Lovelace" not in json.dumps(line, default=str)
     assert FolderNames(beside).all() == house.store.names.all(), "what is read at the next start is the same"
+    erase_name(house, "Ben Typer")
+    sheet = chain_rows(house)[0]["worksheet_id"]
+    assert [one["typed_by"] for one in house.store.worksheets.entries(sheet)] == ["Bo", "Bo", ERASED]
     with pytest.raises(NotFound):
         erase_name(house, "Ada Lovelace")
     with pytest.raises(NotAllowed):
         erase_name(house.acting(ADA), "Grace Hopper")
+
+
+def test_a_text_that_somebody_else_looked_at_first_is_the_one_that_is_signed(house):
+    sheet = measured(house)
+    words = keep(sheet, owner="Ada Lovelace")
+    seen = draft_decision(house.acting(replace(ROOT, role="viewer")), words)
+    assert decide(house.acting(ADA), {**words, "seen_sha256": seen.sha256})["details"]["signed_sha256"] == seen.sha256
 
 
 def test_a_record_taken_out_can_be_checked_and_names_who_is_meant(house):

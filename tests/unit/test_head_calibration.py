@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from core.charts.context import ticks_of
 from core.domain.head_calibration import Band, Heard, bands, heard_in
 
 
@@ -22,6 +23,13 @@ def test_every_turn_of_a_loop_has_its_own_context() -> None:
                                     timings(9, -1, 2), timings(9, True, 2), timings("9", 1, 2)])  # fmt: skip
 def test_what_tells_no_counts_is_left_out_and_is_not_zero(answer: dict[str, Any]) -> None:
     assert heard_in({"streams": [answer]}) == [] == heard_in({})
+
+
+@pytest.mark.parametrize(("contexts", "ticks"), [([64], [64, 128]), ([1], [1, 2]), ([64, 3000], [64, 256, 1024, 4096]),
+                                                 ([10, 100_000], [8, 64, 512, 4096, 32768, 262144])])  # fmt: skip
+def test_the_axis_says_whole_numbers_around_what_was_seen(contexts: list[int], ticks: list[int]) -> None:
+    assert ticks_of(contexts) == ticks
+    assert len(ticks) <= 6 and ticks[0] <= min(contexts) and max(contexts) <= ticks[-1]
 
 
 def test_bands_double_and_add_up() -> None:

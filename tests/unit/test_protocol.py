@@ -4,7 +4,7 @@ import pytest
 
 from core.domain.arms import Measured, Plan, Stage, cancelled
 from core.domain.climb import Climb
-from core.domain.looks import beats, drift_look, extension, look, may_return, noise_plan, sees, spread_of
+from core.domain.looks import beats, drift_look, extension, look, may_return, noise_plan, sees, spread_of, too_long
 from core.domain.sweep import drifted, flip_text, keeps, next_stage, production_verdict, stop_of, winner, winner_of
 
 DENSE = {"is_moe": False, "placement": "resident"}
@@ -230,6 +230,9 @@ def test_the_noise_plan_names_repetitions_and_minutes():
     assert noise_plan([100, 101], Plan(3), repetition_s=2.0, load_s=10.0) is None
     forced = noise_plan([100, 100.5, 99.5], Plan(3), repetition_s=2.0, load_s=10.0, forced=6)
     assert forced.minutes[3] - quiet.minutes[3] == pytest.approx(6 * (10 + 4 * 2) / 60) and "and its forced pass" in forced.text
+    assert too_long(quiet, 7200.0) == ""
+    slow = noise_plan([100, 100.5, 99.5], Plan(3), repetition_s=200.0, load_s=100.0)
+    assert "8 repetitions a side everywhere it takes about 158 minutes; after 120 minutes a run is ended" in too_long(slow, 7200.0)
     assert noise_plan([100] * 3, Plan(3, order="interleaved"), repetition_s=1.0, load_s=0.0).minutes[3] == pytest.approx(8 * 4 / 60)
 
 

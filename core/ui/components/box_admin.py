@@ -8,23 +8,10 @@ from core.domain.box import LOCKED, Box
 from core.domain.roles import allowed
 from core.services.box_admin import BOX, JUMP, edit_box, form_of, pin_key, read_shown_key, remove_box
 from core.services.house import House
-from core.ui.components.errand import errand
-from core.ui.components.field_problems import show_problems, told
+from core.ui.components.box_fields import LABELS, box_fields, came
+from core.ui.components.box_limits import box_limits
+from core.ui.components.field_problems import told
 from core.ui.context import services
-
-LABELS = {
-    "name": "Name",
-    "host": "Host",
-    "port": "Port",
-    "user": "User",
-    "key_path": "Key file on this computer",
-    "engine": "Engine path on the box",
-    "models": "Models on the box",
-    "python": "Python on the box",
-    "jump": "Jump host, if the box is behind one",
-    "fingerprint": "The fingerprint",
-    "box": "The box",
-}
 
 
 def box_admin(house: House, box: Box) -> None:
@@ -33,6 +20,7 @@ def box_admin(house: House, box: Box) -> None:
         return
     with st.expander("Change this box", key=f"change-{box.box_id}"):
         _edit(house, box)
+        box_limits(house, box)
         st.divider()
         if box.jump:
             _pin(house, box, JUMP, box.jump_fingerprint)
@@ -45,16 +33,9 @@ def box_admin(house: House, box: Box) -> None:
 def _edit(house: House, box: Box) -> None:
     shown, own = form_of(box), box.box_id
     words = {**LABELS, "engine": "Engine id in the box's own list"} if box.mode == LOCKED else LABELS
-    names = [name for name in shown if name != "mode" and (box.mode != LOCKED or name not in ("models", "python"))]
+    left_out = ("models", "python") if box.mode == LOCKED else ()
     with st.form(f"edit-{own}"):
-        columns = st.columns(2)
-        values = {}
-        for position, name in enumerate(names):
-            with columns[position % 2]:
-                if name == "port":
-                    values[name] = st.number_input(words[name], value=shown[name], step=1, key=f"edit-{own}-{name}")
-                else:
-                    values[name] = st.text_input(words[name], value=shown[name], key=f"edit-{own}-{name}")
+        values = box_fields({name: value for name, value in shown.items() if name not in left_out}, key=f"edit-{own}", labels=words)
         is_sent = st.form_submit_button("Save changes", key=f"save-box-{own}")
     done = False
     if is_sent:
@@ -74,13 +55,7 @@ def _pin(house: House, box: Box, of: str, pinned: str) -> None:
     if st.button("Read the key it shows now", key=f"read-key-{own}"):
         services().jobs.forget(job)
         services().jobs.start(job, lambda: read_shown_key(house, box.box_id, of=of))
-    state = errand(job, "Asking the host for its key …")
-    if state == "failed":
-        problem = services().jobs.problem(job)
-        if problem:
-            show_problems(problem, LABELS)
-        return
-    if state != "done":
+    if not came(job, "Asking the host for its key …"):
         return
     key_line, fingerprint = services().jobs.result(job)
     if fingerprint == pinned:

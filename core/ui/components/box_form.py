@@ -11,25 +11,11 @@ from core.domain.box import BoxForm
 from core.services.boxes import NO_PIN, add_box, read_host_key, read_jump_key
 from core.services.house import House
 from core.ui.components.box_card import start_check
-from core.ui.components.errand import errand
-from core.ui.components.field_problems import show_problems, told
+from core.ui.components.box_fields import EMPTY, LABELS, box_fields, came
+from core.ui.components.field_problems import told
 from core.ui.components.person import person
 from core.ui.context import services
 from core.ui.state import PENDING_BOX
-
-LABELS = {
-    "name": "Name",
-    "host": "Host",
-    "port": "Port",
-    "user": "User",
-    "key_path": "Key file on this computer",
-    "engine": "Engine path on the box",
-    "models": "Models on the box",
-    "python": "Python on the box",
-    "jump": "Jump host, if the box is behind one",
-    "mode": "Mode",
-    "by": "Your name (in the menu)",
-}
 
 
 def box_form(house: House) -> None:
@@ -44,19 +30,10 @@ def box_form(house: House) -> None:
             services().jobs.start(before, lambda: read_jump_key(house, values))
         else:
             services().jobs.start(job, lambda: read_host_key(house, values))
-    if _came(before, "Asking the jump host for its key …"):
+    if came(before, "Asking the jump host for its key …"):
         _confirm_jump(house, before, job)
-    if _came(job, "Asking the host for its key …"):
+    if came(job, "Asking the host for its key …"):
         _confirm(house, job, before)
-
-
-def _came(job: str, sentence: str) -> bool:
-    """Whether the errand is back with an answer; a problem is shown."""
-    state = errand(job, sentence)
-    problem = services().jobs.problem(job) if state == "failed" else None
-    if problem:
-        show_problems(problem, LABELS)
-    return state == "done"
 
 
 def _confirm_jump(house: House, before: str, job: str) -> None:
@@ -74,42 +51,12 @@ def _confirm_jump(house: House, before: str, job: str) -> None:
 def _fields() -> dict[str, Any] | None:
     """What was typed, when it was sent; the fields keep it."""
     with st.form("box-form"):
-        left, right = st.columns(2)
-        with left:
-            name = st.text_input(LABELS["name"], key="box-name", persist_state="session", placeholder="gpu-1")
-            host = st.text_input(LABELS["host"], key="box-host", persist_state="session", placeholder="gpu-1.lab or 10.0.0.7")
-            port = st.number_input(LABELS["port"], value=22, step=1, key="box-port", persist_state="session")
-            user = st.text_input(LABELS["user"], key="box-user", persist_state="session")
-        with right:
-            key_path = st.text_input(
-                LABELS["key_path"], key="box-key-path", persist_state="session", placeholder="/home/me/.ssh/id_ed25519"
-            )
-            engine = st.text_input(LABELS["engine"], key="box-engine", persist_state="session", placeholder="/opt/llama.cpp/llama-server")
-            models = st.text_input(LABELS["models"], key="box-models", persist_state="session", placeholder="/models or /models/one.gguf")
-            python = st.text_input(LABELS["python"], value="python3", key="box-python", persist_state="session")
-        jump = st.text_input(
-            LABELS["jump"],
-            key="box-jump",
-            persist_state="session",
-            placeholder="user@gateway.lab:22",
-            help="It is entered with the same key file; its own host key is compared and pinned, as the box's.",
-        )
+        values = box_fields(EMPTY, key="box", persist_state="session")
         is_locked = st.checkbox("Locked: the box's owner has installed the gate (docs/agent.md)", key="box-locked", persist_state="session")
         st.caption("Of a locked box, Engine is an id of the owner's list; models and Python are the owner's and stay empty here.")
         if not st.form_submit_button("Read host key", key="read-host-key"):
             return None
-    return {
-        "name": name,
-        "mode": "locked" if is_locked else "standard",
-        "host": host,
-        "port": port,
-        "user": user,
-        "key_path": key_path,
-        "engine": engine,
-        "models": models,
-        "python": python,
-        "jump": jump,
-    }
+    return {**values, "mode": "locked" if is_locked else "standard"}
 
 
 def _confirm(house: House, job: str, before: str) -> None:

@@ -80,7 +80,7 @@ def _words(house: House, view: dict[str, Any], verdict: str | None) -> dict[str,
         found["stale_when"] = st.multiselect(
             LABELS["stale_when"], STALE_WHEN, default=STALE_WHEN, key="decision-stale", persist_state="session"
         )
-        found["age_days"] = st.number_input(LABELS["age_days"], 1, 3650, AGE_DAYS, key="decision-age", persist_state="session")
+        found["age_days"] = st.number_input(LABELS["age_days"], value=AGE_DAYS, step=1, key="decision-age", persist_state="session")
         found["on_behalf_of"] = st.text_input(
             LABELS["on_behalf_of"], key="decision-for", placeholder="only where you sign for somebody else", max_chars=80,
             persist_state="session",

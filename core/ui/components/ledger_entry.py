@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.domain.decision import FORMULAS
 from core.domain.promotion import Delta
 from core.services.ledger import summary_of
 from core.ui.components.cell_list import arm, cell_list
@@ -70,15 +71,18 @@ def _brief(fact: Any) -> str:
 
 
 def delta_table(deltas: list[Delta], *, key: str) -> None:
-    """The four deltas: before, after, what changed."""
-    grid = st.grid(12, wrap=False, min_column_width=58, gap="xxsmall", key=key)
-    for span, word in ((2, "delta"), (3, "before"), (3, "after"), (4, "change")):
-        with grid.cell(column_span=span):
+    """The four deltas: what changed, before, after. Three columns fit a phone."""
+    grid = st.grid(3, wrap=False, min_column_width=95, gap="xsmall", key=key)
+    for word in ("change", "before", "after"):
+        with grid.cell():
             st.caption(word)
     for delta in deltas:
         change = delta["change"] if delta["state"] == "ok" else f"{blank(delta['state'])} {delta['change']}"
-        for span, words in ((2, delta["name"]), (3, delta["before"]), (3, delta["after"]), (4, change)):
-            with grid.cell(column_span=span):
+        with grid.cell(), st.container(gap=None):
+            st.caption(delta["name"])
+            st.text(change)
+        for words in (delta["before"], delta["after"]):
+            with grid.cell():
                 st.text(words)
 
 
@@ -101,6 +105,8 @@ def frozen_evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
     _speed_delta(summary)
     fields = [row for row in evidence["fields"] if row["key"] != "decision"]  # frozen before it was taken; it stands above
     worksheet_table(fields, None, key=f"frozen-{number}")
+    if (details.get("formulas") or evidence.get("formulas") or FORMULAS) != FORMULAS:
+        st.text(f"Taken under formulas {details.get('formulas') or evidence['formulas']}; today's are {FORMULAS}. Shown as computed then.")
     st.text(f"Suggestion then: {evidence['suggestion']['action'] or 'none'}. {evidence['suggestion']['text']}")
     gate_list(evidence["gates"], key=f"frozen-gates-{number}")
     if summary["cells"]:
@@ -111,7 +117,7 @@ def frozen_evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
     age = f"; older than {details['age_days']} days" if "age_days" in details else ""
     st.text(", ".join((entry.get("details") or evidence).get("stale_when", [])) + age)
     st.caption("hashes: of this entry, of the entry before, of the evidence")
-    st.code(f"{entry['sha']}\n{entry['prev'] or '(first entry)'}\n{entry['evidence_sha256']}", language=None)
+    st.code(f"{entry['sha']}\n{entry['prev'] or '(first entry)'}\n{entry['evidence_sha256']}", language=None, wrap_lines=True)
 
 
 def _speed_delta(summary: dict[str, Any]) -> None:
