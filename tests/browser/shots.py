@@ -42,7 +42,7 @@ def measured(browser: Browser, app: App) -> tuple[str, str]:
     """One sweep of the dense model, photographed while it runs and before and after it is decided; ids of worksheet and run."""
     page = browser.new_page(viewport={"width": WIDE, "height": 1500})
     page.set_default_timeout(60_000)
-    worksheet = propose(page, app.url, "made-dense", production_c=2)
+    worksheet = propose(page, app.url, "made-dense", production_c=2, n_max=2)
     sees(page, "Run sweep")
     photograph(browser, page.url, "worksheet-empty", "light", WIDE)
     page.get_by_role("button", name="Run sweep").click()
@@ -102,7 +102,7 @@ def photograph(browser: Browser, url: str, name: str, scheme: str, width: int) -
     page = context.new_page()
     page.set_default_timeout(60_000)
     go(page, url)
-    page.wait_for_timeout(1200)
+    page.wait_for_timeout(800)
     settled(page)
     if page.get_by_test_id("stPlotlyChart").count():
         page.locator(".js-plotly-plot .main-svg").first.wait_for()
