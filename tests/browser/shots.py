@@ -64,13 +64,13 @@ def measured(browser: Browser, app: App) -> tuple[str, str]:
 
 
 def work(browser: Browser, url: str, worksheet: str, run_id: str) -> None:
-    """Proposing, running, deciding: all pages at 1280 px in both themes, those looked at on the way at 390 px too."""
+    """Proposing, running, deciding: all pages at 1280 px, those that are read most in the dark theme and at 390 px too."""
     pages = {"home": "", "worksheet": f"worksheet?worksheet={worksheet}", "run": f"run?run={run_id}", "decision": "decision?entry=1"}
     more = ("propose", "runs", "worksheets", "ledger", "runbook", "checklists", "boxes", "imports", "health")
     for name, address in {**pages, **{one: one for one in more}}.items():
-        for scheme in ("light", "dark"):
-            photograph(browser, f"{url}/{address}", f"{name}-{scheme}", scheme, WIDE)
-    for name, address in {**pages, "runs": "runs"}.items():
+        photograph(browser, f"{url}/{address}", f"{name}-light", "light", WIDE)
+    for name, address in {**pages, "ledger": "ledger"}.items():
+        photograph(browser, f"{url}/{address}", f"{name}-dark", "dark", WIDE)
         photograph(browser, f"{url}/{address}", f"{name}-narrow", "light", NARROW)
 
 
@@ -78,12 +78,20 @@ def results(browser: Browser, url: str, run_id: str) -> None:
     """The results area at 1280 and at 390 px, light and dark."""
     cell = f"receipt?cell={run_id}-1-1"
     for scheme in ("light", "dark"):
+        photograph(browser, f"{url}/{cell}", f"receipt-{scheme}", scheme, WIDE)
+    photograph(browser, f"{url}/{cell}", "receipt-narrow-light", "light", NARROW)
+    figures(browser, url)
+
+
+def figures(browser: Browser, url: str) -> None:
+    """Pages of the results area that show something before anything is measured."""
+    for scheme in ("light", "dark"):
         photograph(browser, f"{url}/matrix", f"matrix-{scheme}", scheme, WIDE)
         photograph(browser, f"{url}/matrix", f"matrix-narrow-{scheme}", scheme, NARROW)
-        photograph(browser, f"{url}/{cell}", f"receipt-{scheme}", scheme, WIDE)
+        photograph(browser, f"{url}/receipt?cell=published~deepseek-q8-14~3", f"receipt-losing-{scheme}", scheme, WIDE)
         photograph(browser, f"{url}/price", f"price-{scheme}", scheme, WIDE)
-    for name, address in (("receipt", cell), ("price", "price")):
-        photograph(browser, f"{url}/{address}", f"{name}-narrow-light", "light", NARROW)
+    photograph(browser, f"{url}/price", "price-narrow-light", "light", NARROW)
+    photograph(browser, f"{url}/matrix?curves=Speed-up+against+spill", "matrix-spill-light", "light", WIDE)
     for name in ("prefill", "concurrency", "suites", "coverage"):
         photograph(browser, f"{url}/{name}", f"{name}-light", "light", WIDE)
 
@@ -96,6 +104,8 @@ def photograph(browser: Browser, url: str, name: str, scheme: str, width: int) -
     go(page, url)
     page.wait_for_timeout(1200)
     settled(page)
+    if page.get_by_test_id("stPlotlyChart").count():
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
     whole(page, name)
     context.close()
 

@@ -142,7 +142,7 @@ def test_the_old_production_recipe_is_typed_in_and_odd_figures_are_told(open_pag
     _choose(at, "reject", reason="x")
     at.text_input(key="decision-old-low").set_value("fast").run()
     _read(at)
-    assert "Old production recipe" in words(at) and "has to be a number." in words(at)
+    assert "The old recipe's lowest tok/s has to be a number, with a point for decimals." in words(at)
     for key, text in (("label", "IQ3 master"), ("low", "21"), ("high", "22.5"), ("scores", "40, 44"), ("modes", "none seen")):
         at.text_input(key=f"decision-old-{key}").set_value(text)
     at.run()

@@ -20,8 +20,9 @@ from core.ui.components.old_production import old_production
 LABELS = {
     "owner": "Owner", "on_behalf_of": "On behalf of",
     "reason": "Reason", "against_why": "Why against the suggestion", "verdict": "Verdict", "second": "Second person",
-    "action": "Action", "stale_when": "Goes stale when one of these differs in a newer run", "age_days": "Age limit, days",
-    "old": "Old production recipe", "number": "Entry",
+    "action": "Action", "stale_when": "Goes stale when one of these differs in a newer run", "age_days": "Age limit in days",
+    "old": "Old production recipe", "old.label": "Name of the old recipe", "old.tok_s_min": "The old recipe's lowest tok/s",
+    "old.tok_s_max": "The old recipe's highest tok/s", "old.scores": "The old recipe's suite scores", "number": "Entry",
 }  # fmt: skip
 _OWNER, _DRAFT, _OF = "decision-owner", "decision-draft", "decision-of"
 _AS_SUGGESTED = "as suggested"
