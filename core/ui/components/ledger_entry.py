@@ -25,11 +25,12 @@ def ledger_entry(entry: dict[str, Any]) -> None:
     """The line, its deltas, and the door to the entry."""
     summary, number = summary_of(entry), entry["number"]
     with st.container(border=True, key=f"entry-{number}"):
+        st.text(cut(summary["title"], 200))
         entry_head(entry, summary)
         delta_table(summary["deltas"], key=f"deltas-{number}")
         with st.container(horizontal=True, vertical_alignment="center"):
             decision_link(number, f"Entry {number}: evidence, memo, hashes")
-            worksheet_link(entry["worksheet_id"], cut(summary["title"], 80))
+            worksheet_link(entry["worksheet_id"], "Its worksheet ↗")
 
 
 def entry_head(entry: dict[str, Any], summary: dict[str, Any]) -> None:
