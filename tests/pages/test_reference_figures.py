@@ -12,7 +12,15 @@ WORKED = {
     ("deepseek-q8-14", 3): ("0.85×", "3.34", "45.0 ms", "177.7 ms", "3.94 H", "98.1%", "78% of proposed"),
     ("deepseek-q3-10", 1): ("1.30×", "2.00", "42.6 ms", "65.6 ms", "1.54 H", "54.1%", "100% first position"),
     ("deepseek-q3-10", 2): ("1.06×", "2.86", "42.6 ms", "115.3 ms", "2.71 H", "85.5%", "93% of proposed"),
-    ("qwen-27b-q8", 3): ("2.20×", "not recorded: 2.20 … 4.00", "37.0 ms", "67.5 ms", "at most 1.82 H", "Cannot be told without recorded", "not recorded"),
+    ("qwen-27b-q8", 3): (
+        "2.20×",
+        "not recorded: 2.20 … 4.00",
+        "37.0 ms",
+        "67.5 ms",
+        "at most 1.82 H",
+        "Cannot be told without recorded",
+        "not recorded",
+    ),
 }
 
 
