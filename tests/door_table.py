@@ -52,6 +52,7 @@ ROUTES = {
     "work.comment": {"POST /worksheets/{worksheet_id}/comments"},
     "run.start": {"POST /runs", "POST /runs/{run_id}/repeat", "POST /runs/{run_id}/resume"},
     "run.stop": {"POST /runs/{run_id}/stop"},
+    "box.check": {"POST /boxes/{box_id}/check"},
     "run.order": {"POST /runs/{run_id}/place"},
     "import.add": {"POST /imports"},
     "decision.take": {"POST /ledger", "POST /ledger/{number}/withdraw"},

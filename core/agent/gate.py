@@ -22,8 +22,15 @@ MAX_READ = 512 << 10  # the app takes at most 1 MiB of output, and base64 adds a
 MAX_WAITING = 50  # specs that were put and never started
 LEAST_DISK_MIB = 64
 LEAST_AGE_S = 30 * 86400.0
+_STEERING = ("LLAMA_", "GGML_", "HF_", "VLLM_", "PYTHON", "DRAFTLEDGER_")
 _ACK = re.compile(r"[0-9]{1,18}:[0-9a-f]{64}\Z")
 _FILE = re.compile(r"(?:events\.jsonl|server-[1-9][0-9]{0,3}\.log|telemetry\.csv|heartbeat\.json|agent\.log)\Z")
+
+
+def forget_what_was_sent(environ: Any) -> None:
+    """Takes out variables by which a client could steer an engine, where sshd takes them; the owner's own stand in allow.json."""
+    for name in [name for name in environ if name.startswith(_STEERING)]:
+        del environ[name]
 
 
 def answer(root: str, agent_sha: str | None, line: bytes) -> dict[str, Any]:

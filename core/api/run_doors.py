@@ -15,11 +15,12 @@ from core.errors import NotFound
 from core.formats.reader import read
 from core.services import runs
 from core.services.again import repeat_run, resume_run
-from core.services.boxes import list_boxes
+from core.services.boxes import check_box, list_boxes
 from core.services.explain import explain
 from core.services.house import House
 from core.services.imports import import_files, storable
 from core.services.matrix import matrix_rows
+from core.services.outlines import run_outline
 from core.services.queue import move_in_queue, queue_of
 from core.services.receipt_files import receipt_json
 from core.services.receipts import receipt
@@ -44,7 +45,17 @@ def _cell(house: House, call: Call) -> Answer:
 
 
 def _runs(house: House, call: Call) -> Answer:
-    return {"runs": [{name: row[name] for name in _RUN_SHOWN} for row in runs.list_runs(house)]}
+    wants_results = call.query.get("results") in ("1", "true")
+    return {
+        "runs": [
+            {**{name: row[name] for name in _RUN_SHOWN}, **(_result(house, row) if wants_results else {})} for row in runs.list_runs(house)
+        ]
+    }
+
+
+def _result(house: House, row: Answer) -> Answer:
+    found = run_outline(house, row)
+    return {**found, "stages": [stage_json(stage) for stage in found["stages"]]}
 
 
 def _run(house: House, call: Call) -> Answer:
@@ -104,6 +115,10 @@ def _boxes(house: House, call: Call) -> Answer:
     }  # fmt: skip
 
 
+def _check(house: House, call: Call) -> Answer:
+    return check_box(house, call.path["box_id"], by_hand=True)
+
+
 def _price(house: House, call: Call) -> Answer:
     return priced(call.body)
 
@@ -123,7 +138,7 @@ def _import(house: House, call: Call) -> Answer:
 RUN_DOORS = (
     ApiDoor("GET", "/matrix", "see", "The results matrix.", _matrix, query=(*MatrixFilter.model_fields, "published")),
     ApiDoor("GET", "/cells/{cell_id}", "see", "The receipt of a cell: figures, price, explanation, every sample.", _cell),
-    ApiDoor("GET", "/runs", "see", "Runs, newest first.", _runs),
+    ApiDoor("GET", "/runs", "see", "Runs, newest first; `results=1`: with what came of each.", _runs, query=("results",)),
     ApiDoor("GET", "/runs/{run_id}", "see", "One run: state, stages, cells, residuals, forecast, suites, end.", _run),
     ApiDoor("POST", "/runs", "run.start", "Start a sweep.", _sweep, body=SweepOrder),
     ApiDoor("POST", "/runs/{run_id}/stop", "run.stop", "Ask a run to stop.", _stop),
@@ -135,6 +150,7 @@ RUN_DOORS = (
         "POST", "/recipes", "see", "Read a recipe file: the sweep it asks for, as POST /runs takes it.", _read_recipe, body=RecipeOrder
     ),
     ApiDoor("GET", "/boxes", "see", "Boxes and what holds them.", _boxes),
+    ApiDoor("POST", "/boxes/{box_id}/check", "box.check", "Ask a box what it has, and keep the answer.", _check),
     ApiDoor("POST", "/price", "see", "Price two decode rates; nothing is kept.", _price, body=PriceForm),
     ApiDoor("POST", "/read", "see", "Read what an engine or a bench tool printed; nothing is kept.", _read, body=ReadOrder),
     ApiDoor("POST", "/imports", "import.add", "Take in what other tools printed.", _import, body=ImportOrder),

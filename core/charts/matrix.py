@@ -21,7 +21,7 @@ GROUND = {False: "#FFFFFF", True: "#14171B"}
 SAID = {"wins": {False: WIN, True: WIN_PALE}, "loses": {False: LOSS, True: LOSS_PALE}}
 CLIP = 1.0  # log2: half as fast … twice as fast
 FADED = 0.45  # what is left of a stale tile's colour
-TILE_PX, LABEL_PX, LINE_PX, GAP_PX, TOP_PX = 66, 24, 16, 16, 30
+TILE_PX, LABEL_PX, LINE_PX, GAP_PX, TOP_PX = 66, 17, 16, 24, 30
 LINE_CHARS, WIDEST_PX = 116, 640  # a line of this many small letters fits the narrowest picture; it scrolls sideways below that
 
 Color = tuple[int, int, int]

@@ -9,6 +9,7 @@ from typing import Any
 
 HANDLE = re.compile(r"person-[0-9a-f]{16}")
 ERASED = "a person whose name was erased"
+NOT_PEOPLE = frozenset((ERASED, "the app", "command line", "somebody", "first sign-in", ""))  # words that stand where a name may stand
 # Keys of a decision, of its evidence and of a line in the audit log whose text is somebody's name.
 NAMED = frozenset(("owner", "typed_by", "second", "on_behalf_of"))
 

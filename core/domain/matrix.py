@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from core.domain.looks import limit_for
@@ -179,7 +180,13 @@ def against(longer: dict[str, Any], shorter: dict[str, Any]) -> str:
 
     An arm that got more repetitions than planned was looked at more than once and has to clear the stricter limit.
     """
-    return compare(longer["rates"], shorter["rates"], p_limit=limit_for(longer["rates"], longer.get("planned") or FEWEST)).verdict
+    return _against(tuple(longer["rates"]), tuple(shorter["rates"]), longer.get("planned") or FEWEST)
+
+
+@lru_cache(maxsize=8192)
+def _against(longer: tuple[float, ...], shorter: tuple[float, ...], planned: int) -> str:
+    """A row asks the same of its arms several times."""
+    return compare(longer, shorter, p_limit=limit_for(longer, planned)).verdict
 
 
 def _apart(longer: dict[str, Any], shorter: dict[str, Any]) -> str:

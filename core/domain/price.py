@@ -5,7 +5,7 @@ the target's own included; read as draft tokens only, the inequality would call 
 """
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Dict, Optional
 
 NO_DIFFERENCE_BAND = 0.02  # a gain or loss under 2 % without repetitions is never called one
@@ -90,7 +90,8 @@ class Price:
     note: str
 
     def as_json(self) -> "dict[str, object]":
-        return asdict(self)
+        """Its fields as they are; `parts` as a copy. (asdict copies every figure by itself, which is most of a matrix page's work.)"""
+        return {**vars(self), "parts": None if self.parts is None else dict(self.parts)}
 
 
 def price_pair(

@@ -29,7 +29,8 @@ TEMPLATES: dict[str, Template] = {
     "mtp": Template(
         "Turn on MTP",
         "Turn on MTP for {model}",
-        "Speculation off against n_max 1, then longer drafts only while each step pays.",
+        "MTP: the model drafts a few tokens ahead and checks them in one step. Off is measured against n_max 1, then longer drafts while"
+        " each pays.",
         3,
     ),
     "widen": Template(

@@ -20,7 +20,10 @@ class Names(ABC):
 
     @abstractmethod
     def handle_of(self, subject: str, name: str) -> str:
-        """The handle of that person under that name, made when there is none. Raises StoreError where it cannot be kept."""
+        """The handle of that person under that name, made when there is none; a word that is nobody's name stays as it is.
+
+        Raises StoreError where it cannot be kept.
+        """
 
     @abstractmethod
     def find(self, handle: str) -> KnownName | None:

@@ -11,12 +11,11 @@ from core.services.house import House
 NEVER_READ = {"state": "unknown", "label": "not read back: the engine never answered"}
 
 
-def failed_arm(house: House, run_id: str, n_max: int, c: int) -> dict[str, Any] | None:
-    """The arm in the form of a measured one, without a single figure; None where its stage did not fail."""
+def failed_arms(house: House, run_id: str, c: int) -> dict[int, dict[str, Any]]:
+    """n_max → arm in the form of a measured one, without a single figure, of the stages at c that failed."""
     authorize(house, "see", run_id)
-    stages = house.store.cells.failed_stages([run_id])
-    reason = next((stage["reason"] for stage in stages if (stage["n_max"], stage["c"]) == (n_max, c)), None)
-    return None if reason is None else unmeasured_arm(run_id, n_max, c, reason)
+    stages = [stage for stage in house.store.cells.failed_stages([run_id]) if stage["c"] == c]
+    return {stage["n_max"]: unmeasured_arm(run_id, stage["n_max"], c, stage["reason"]) for stage in stages}
 
 
 def starts_of(house: House, run_id: str, n_max: int, c: int) -> list[dict[str, Any]]:

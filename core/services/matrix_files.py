@@ -16,7 +16,7 @@ _VALUES = (
     "status", "tok_s", "tok_s_min", "tok_s_max", "n", "speedup", "accept_share", "accept_denominator", "verdict", "source", "cell_id",
     "why",
 )  # fmt: skip
-COLUMNS = (*_KEYS, "spill", "spill_layers", "host_share", "stale", "n_max", *_VALUES)
+COLUMNS = (*_KEYS, "spill", "spill_layers", "host_share", "stale", "suggested", "n_max", *_VALUES)
 _WHOLE = ("context", "c", "spill_layers", "n")
 _REAL = ("host_share", "tok_s", "tok_s_min", "tok_s_max", "speedup", "accept_share")
 
@@ -30,6 +30,7 @@ def lines_of(rows: list[Row]) -> list[Row]:
             "spill_layers": row["spill"]["layers"],
             "host_share": row["spill"]["host_share"],
             "stale": "; ".join(row["stale"]),
+            "suggested": row["suggestion"]["action"],
             "n_max": n_max,
             **{name: cell[name] for name in _VALUES},
         }

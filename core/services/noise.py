@@ -13,8 +13,8 @@ from core.services.house import House
 from core.services.specs import hard_end_s
 
 NO_PILOT = (
-    "No sweep of this model and workload has run on this box yet, so its noise is not known. The sweep's own opening baseline is the pilot:"
-    " before n=1 begins, the run page says how many repetitions show a difference of 3 % and how many minutes they cost."
+    "Not known yet: no sweep of this model and workload has run on this box. The sweep's opening baseline measures it, and the run page"
+    " then says how many repetitions show a difference of 3 %, and what they cost in minutes."
 )
 
 

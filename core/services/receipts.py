@@ -13,7 +13,7 @@ from core.domain.recipe import differences
 from core.errors import NotFound
 from core.services.access import authorize
 from core.services.cell_gates import gates_of_run
-from core.services.failed_arms import failed_arm, starts_of
+from core.services.failed_arms import failed_arms, starts_of
 from core.services.house import House
 from core.services.matrix_heads import groups_of
 from core.services.readings import readings_of_arm
@@ -96,11 +96,10 @@ def _measured_receipt(house: House, cell_id: str, *, with_logs: bool) -> View:
         raise NotFound("cell", cell_id)
     run_id, n_max, c = parts[1], int(parts[2]), int(parts[3])
     of_run = house.store.cells.of_run(run_id)
-    cells = {cell["n_max"]: cell for cell in of_run if cell["c"] == c}
-    cell, baseline = cells.get(n_max) or failed_arm(house, run_id, n_max, c), cells.get(0)
-    if cell is None:
-        raise NotFound("cell", cell_id, [f"n_max {column(n)} at c={c}" for n in cells])
-    cells[n_max] = cell
+    cells = failed_arms(house, run_id, c) | {cell["n_max"]: cell for cell in of_run if cell["c"] == c}
+    if n_max not in cells:
+        raise NotFound("cell", cell_id, [f"n_max {column(n)} at c={c}" for n in sorted(cells)])
+    cell, baseline = cells[n_max], cells.get(0)
     servers = starts_of(house, run_id, n_max, c)
     price, gates = measured_price(cell, baseline), gates_of_run(house, run_id)
     recipe = house.store.cells.recipe(cell["recipe_id"])
@@ -114,7 +113,7 @@ def _measured_receipt(house: House, cell_id: str, *, with_logs: bool) -> View:
         "cell": gated(measured_cell(cell, baseline), gates.get((n_max, c))),
         "gate": gates.get((n_max, c)),
         "price": price.as_json() if price else None,
-        "row": {n: gated(measured_cell(one, baseline), gates.get((n, c))) for n, one in cells.items()},
+        "row": {n: gated(measured_cell(one, baseline), gates.get((n, c))) for n, one in sorted(cells.items())},
         "counts": cell,
         "baseline": baseline,
         "run_cells": of_run,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from core.domain.matrix import measured_verdict
@@ -39,12 +39,17 @@ def _silent_boxes(house: House) -> list[Item]:
 
 def _runs(house: House, who: str) -> list[Item]:
     now = house.clock.now()
-    fresh = [run for run in list_runs(house) if run["ended_at"] is None or now - run["ended_at"] < FINISHED_LATELY]
+    decided = {entry["worksheet_id"] for entry in house.store.decisions.all()}  # a run that was decided on waits for nobody
+    fresh = [run for run in list_runs(house) if run["ended_at"] is None or _is_fresh(run, now, decided)]
     return [
         {"kind": "run", "of": run, "is_mine": run["requested_by"] == who, "is_active": run["state"] in ACTIVE,
          "is_bad": run["state"] in (FAILED, LOST), "losing": _losing(house, run), "box": house.box_name(run["box_id"])}
         for run in fresh[:RUNS_LOOKED_AT]
     ]  # fmt: skip
+
+
+def _is_fresh(run: dict[str, Any], now: datetime, decided: set[str]) -> bool:
+    return now - run["ended_at"] < FINISHED_LATELY and run["worksheet_id"] not in decided
 
 
 def _losing(house: House, run: dict[str, Any]) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from core.domain.box import THIS_MACHINE, Box
+from core.ports.names import Names
 from core.ports.store import BoxRows, Row
 from core.store.database import Database
 
@@ -14,11 +15,12 @@ from core.store.database import Database
 class DuckBoxes(BoxRows):
     """Boxes in DuckDB."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, names: Names) -> None:
         self._db = database
+        self._names = names
 
     def put(self, box: Box, *, who: str, at: datetime) -> None:
-        body = box.model_dump_json()
+        body, who = box.model_dump_json(), self._names.handle_of("", who)
         with self._db.tx() as cursor:
             known = cursor.execute("SELECT body FROM boxes WHERE box_id = ?", [box.box_id]).fetchone()
             if known and json.loads(known[0]) == json.loads(body):
@@ -32,8 +34,9 @@ class DuckBoxes(BoxRows):
         return [Box.model_validate_json(str(row["body"])) for row in rows]
 
     def remove(self, box_id: str, *, who: str, at: datetime) -> None:
+        values = [box_id, at, self._names.handle_of("", who)]
         with self._db.tx() as cursor:
-            cursor.execute("INSERT INTO box_changes VALUES (?, ?, ?, 'null')", [box_id, at, who])
+            cursor.execute("INSERT INTO box_changes VALUES (?, ?, ?, 'null')", values)
             cursor.execute("DELETE FROM boxes WHERE box_id = ?", [box_id])
 
     def versions(self, box_id: str) -> list[Row]:

@@ -16,12 +16,15 @@ from typing import Any
 
 import duckdb
 
+from core.domain.handles import ERASED, HANDLE
 from core.errors import StoreError, StoreInUse
+from core.ports.names import Names
 from core.store.holder import Holder, in_use
 from core.store.record import Do, Head, HouseRecord
 
 _HOLDER = re.compile(r"PID (\d+)")
 _QUESTION = re.compile(r"\s*(SELECT|FROM|DESCRIBE)\b", re.IGNORECASE)
+BY_NAME = frozenset(("created_by", "typed_by", "written_by", "imported_by", "made_by", "revoked_by", "who"))
 _OPTIONS = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -80,6 +83,7 @@ class Database:
         self.path = path
         self.record = record
         self.holder = holder
+        self.names: Names | None = None
         self._is_read_only = read_only
         self._write = threading.RLock()
         self.writes = 0  # grows with every transaction: what was read under one number is still true under the same number
@@ -140,7 +144,17 @@ class Database:
         with self.reader() as cursor:
             found = cursor.execute(sql, params or [])
             names = [column[0] for column in found.description]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+            rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        return self._named(rows, BY_NAME.intersection(names)) if self.names and rows else rows
+
+    def _named(self, rows: list[dict[str, object]], columns: frozenset[str]) -> list[dict[str, object]]:
+        """Who wrote something is kept by handle (core/domain/handles.py) and read by name."""
+        for row in rows:
+            for column in columns:
+                value = row[column]
+                if isinstance(value, str) and HANDLE.fullmatch(value) and self.names:
+                    row[column] = self.names.name_of(value) or ERASED
+        return rows
 
     @contextlib.contextmanager
     def still(self) -> Iterator[None]:

@@ -46,17 +46,20 @@ class DuckPeople(PeopleRows):
 class DuckTokens(TokenRows):
     """Tokens in DuckDB."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, names: Names) -> None:
         self._db = database
+        self._names = names
 
     def add(self, row: Row) -> None:
+        row = {**row, "made_by": self._names.handle_of("", row["made_by"])}
         names = ("token_id", "name", "role", "sha256", "made_by", "made_at", "expires_at")
         with self._db.tx() as cursor:
             cursor.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?)", [row[name] for name in names])
 
     def end(self, token_id: str, *, who: str, at: datetime) -> None:
+        values = [token_id, self._names.handle_of("", who), at]
         with self._db.tx() as cursor:
-            cursor.execute("INSERT INTO token_ends VALUES (?, ?, ?) ON CONFLICT DO NOTHING", [token_id, who, at])
+            cursor.execute("INSERT INTO token_ends VALUES (?, ?, ?) ON CONFLICT DO NOTHING", values)
 
     def get(self, token_id: str) -> Row | None:
         return next((row for row in self.all() if row["token_id"] == token_id), None)

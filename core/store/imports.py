@@ -6,6 +6,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+from core.ports.names import Names
 from core.ports.store import ImportRows, Row
 from core.store.database import Database
 
@@ -26,10 +27,12 @@ def _json(value: Any) -> str:
 class DuckImports(ImportRows):
     """Imports in DuckDB."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, names: Names) -> None:
         self._db = database
+        self._names = names
 
     def insert(self, file: Row, cells: list[Row]) -> bool:
+        file = {**file, "imported_by": self._names.handle_of("", file["imported_by"])}
         values = [_json(file[name]) if name in ("reading", "warnings") else file[name] for name in _FILE]
         with self._db.tx() as cursor:
             if cursor.execute("SELECT 1 FROM imported_files WHERE sha256 = ?", [file["sha256"]]).fetchone():

@@ -7,7 +7,7 @@ import os
 import threading
 from pathlib import Path
 
-from core.domain.handles import HANDLE, new_handle
+from core.domain.handles import HANDLE, NOT_PEOPLE, new_handle
 from core.errors import StoreError
 from core.ports.names import KnownName, Names
 
@@ -22,6 +22,8 @@ class FolderNames(Names):
         self._handles = {(one.subject, one.name): one.handle for one in self._known.values()}
 
     def handle_of(self, subject: str, name: str) -> str:
+        if not subject and name in NOT_PEOPLE:
+            return name
         with self._turn:
             found = self._handles.get((subject, name))
             if found is None:

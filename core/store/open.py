@@ -22,18 +22,18 @@ from core.store.worksheets import DuckWorksheets
 def open_store(path: Path) -> tuple[Database, Store]:
     """The database (to close) and the store over it. Raises StoreInUse, StoreError."""
     database = open_sound(path)
-    names = FolderNames(beside(path))
+    database.names = names = FolderNames(beside(path))
     return database, Store(
-        boxes=DuckBoxes(database),
+        boxes=DuckBoxes(database, names),
         runs=DuckRuns(database),
         cells=DuckCells(database),
         published=DuckPublished(database),
-        imports=DuckImports(database),
-        worksheets=DuckWorksheets(database),
+        imports=DuckImports(database, names),
+        worksheets=DuckWorksheets(database, names),
         decisions=DuckDecisions(database, names),
         tables=DuckTables(database),
         people=DuckPeople(database, names),
-        tokens=DuckTokens(database),
+        tokens=DuckTokens(database, names),
         audit=DuckAudit(database, names),
         names=names,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from core.ports.names import Names
 from core.ports.store import Row, WorksheetRows
 from core.store.database import Database
 
@@ -16,12 +17,19 @@ _INSERT = """INSERT INTO worksheet_entries (worksheet_id, field, side, note, typ
 class DuckWorksheets(WorksheetRows):
     """Worksheets in DuckDB."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, names: Names) -> None:
         self._db = database
+        self._names = names
 
     def insert(self, row: Row) -> None:
+        values = [
+            row["worksheet_id"],
+            row["title"],
+            json.dumps(row["body"]),
+            self._names.handle_of("", row["created_by"]),
+            row["created_at"],
+        ]
         with self._db.tx() as cursor:
-            values = [row["worksheet_id"], row["title"], json.dumps(row["body"]), row["created_by"], row["created_at"]]
             cursor.execute("INSERT INTO worksheets VALUES (?, ?, ?, ?, ?)", values)
 
     def get(self, worksheet_id: str) -> Row | None:
@@ -33,12 +41,13 @@ class DuckWorksheets(WorksheetRows):
         return [{**row, "body": json.loads(str(row["body"]))} for row in rows]
 
     def add_entry(self, row: Row, *, over: int | None = None) -> Row:
+        kept = {**row, "typed_by": self._names.handle_of("", row["typed_by"])}
         with self._db.tx() as cursor:
             count = cursor.execute("SELECT count(*) FROM worksheet_entries WHERE worksheet_id = ?", [row["worksheet_id"]]).fetchone()
             newest = cursor.execute(_NEWEST, [row["worksheet_id"], row["field"], row["side"]]).fetchone()
             number, standing = (count[0] if count else 0) + 1, newest[0] if newest else 0
             is_set_aside = over is not None and over != standing and json.loads(str(newest[1])) != row["value"] if newest else False
-            values = [row[name] for name in ("worksheet_id", "field", "side", "note", "typed_by", "noted_at")]
+            values = [kept[name] for name in ("worksheet_id", "field", "side", "note", "typed_by", "noted_at")]
             cursor.execute(_INSERT, [*values, number, json.dumps(row["value"]), over, is_set_aside])
         return {**row, "entry": number, "over_entry": over, "is_set_aside": is_set_aside}
 
@@ -47,9 +56,10 @@ class DuckWorksheets(WorksheetRows):
         return [{**row, "value": json.loads(str(row["value"])), "is_set_aside": bool(row["is_set_aside"])} for row in rows]
 
     def add_comment(self, row: Row) -> None:
+        written_by = self._names.handle_of("", row["written_by"])
         with self._db.tx() as cursor:
             count = cursor.execute("SELECT count(*) FROM worksheet_comments WHERE worksheet_id = ?", [row["worksheet_id"]]).fetchone()
-            values = [row["worksheet_id"], (count[0] if count else 0) + 1, row["text"], row["written_by"], row["noted_at"]]
+            values = [row["worksheet_id"], (count[0] if count else 0) + 1, row["text"], written_by, row["noted_at"]]
             cursor.execute("INSERT INTO worksheet_comments VALUES (?, ?, ?, ?, ?)", values)
 
     def comments(self, worksheet_id: str) -> list[Row]:

@@ -22,14 +22,14 @@ house = enter("Matrix", "Where speculation pays: one row per model and spill, on
 with shown():
     everything = all_heads(house)
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    chosen = filter_bar(known_of(house))
+    chosen, ignored = filter_bar(known_of(house))
     sort = choose_sort()
     is_wider = published_switch()
     with shown():
         heads = fitting(house, everything, sort=sort, **wanted(chosen))
     link_and_files(house, link_to_this(chosen, sort), lambda: rows_of(house, heads), is_empty=not heads)
 
-filters_said(chosen)
+filters_said(chosen, ignored)
 if heads:
     with shown():
         rows = rows_of(house, one_page(heads, "page"))

@@ -31,6 +31,7 @@ with shown():
     explained = explain(house, view)
 
 part.headline(view, explained["ledger"])
+part.row_cells(view)
 left, right = st.columns(2)
 with left, st.container(border=True):
     price_card(view, explained["ledger"])

@@ -4,9 +4,9 @@ import streamlit as st
 
 from core.services.ledger import ledger_entry_of, summary_of
 from core.ui.components.decision_exports import decision_exports
+from core.ui.components.figures import literal
 from core.ui.components.ledger_entry import delta_table, entry_head, frozen_evidence
 from core.ui.components.links import page_link, worksheet_link
-from core.ui.components.not_shown import not_shown
 from core.ui.components.recheck import recheck_button
 from core.ui.guard import enter
 from core.ui.problem import shown
@@ -21,8 +21,7 @@ if not number.isdecimal():
 with shown():
     entry = ledger_entry_of(house, int(number[:9]))
 summary = summary_of(entry)
-st.subheader(f"Entry {entry['number']}", anchor=False)
-st.text(summary["title"])
+st.subheader(literal(f"Entry {entry['number']}: {summary['title']}"), anchor=False)
 with st.container(border=True, key="decision-head"):
     entry_head(entry, summary)
     worksheet_link(entry["worksheet_id"], "Its worksheet ↗")
@@ -37,4 +36,3 @@ if summary["old"]:
 decision_exports(house, entry)
 st.subheader("Evidence as it was", anchor=False)
 frozen_evidence(entry, summary)
-not_shown()

@@ -128,3 +128,17 @@ def test_specs_that_never_start_do_not_pile_up(root):
 def test_a_spec_that_asks_for_more_is_refused_by_the_agent_as_ever(root):
     ask(root, "put_spec", spec={"format": 1, "run_id": RUN, "engine": {"argv": ["/bin/sh"]}})
     assert ask(root, "start")["answer"] == "refused"
+
+
+def test_variables_that_steer_an_engine_do_not_come_in_with_the_client():
+    sent = {
+        "LLAMA_ARG_HOST": "0.0.0.0",
+        "HF_TOKEN": "x",
+        "PYTHONPATH": "/tmp",
+        "GGML_CUDA_X": "1",
+        "PATH": "/usr/bin",
+        "LANG": "C",
+        "LC_ALL": "C",
+    }
+    gate.forget_what_was_sent(sent)
+    assert sent == {"PATH": "/usr/bin", "LANG": "C", "LC_ALL": "C"}

@@ -123,7 +123,7 @@ def test_a_keep_is_signed_once_exported_and_goes_stale_by_a_newer_run(app, page,
     sees(page, "drifted: the baseline moved, this run cannot support keep")
 
     go(page, app.url)
-    sees(page, "Entry 1 “Turn on MTP for lab-dense” went stale")
+    sees(page, "Entry 1 went stale")
     assert "engine build: b10473 (abc1234f) → b10999 (def5678a)" in main_text(page)
     go(page, f"{app.url}/ledger")
     sees(page, "◷ STALE")

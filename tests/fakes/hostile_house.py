@@ -52,7 +52,7 @@ def fill(house: House, payloads: list[str]) -> dict[str, str]:
 
 def _decide(house: House, long: str, name: Callable[[], str]) -> None:
     old = {"label": name(), "fit": long[:2000], "failure_modes": long[:2000], "scores": [{"suite": name(), "score": 1.0}]}
-    words = {"owner": name(), "reason": long[:2000], "against_why": long[:2000], "second": name()}
+    words = {"owner": name(), "reason": long[:2000], "against_why": long[:2000], "second": name(), "on_behalf_of": name()}
     try_first: dict[str, Any] = {"worksheet_id": SHEET, "verdict": "reject", **words}
     decide(house, {**try_first, "old": {key: value for key, value in old.items() if key != "scores"}})
     decide(house, {"worksheet_id": "w-00000001", "verdict": "reject", "owner": name(), "reason": long[:2000]})
@@ -74,7 +74,7 @@ def _boxes(house: House, long: str, names: Iterator[str]) -> None:
     report = {**facts, "engines": [engine], "models": [model], "gpus": {"state": "none", "why": long, "list": []}}
     suite = Suite(id=next(names), argv=["/s", next(names)], by="regex", at="(x)" + next(names).replace("(", ".").replace(")", ".")[:40])
     evil = Box(
-        box_id="evil", name=next(names), kind="ssh", host="h", user="u", key_path=next(names), fingerprint=long,
+        box_id="evil", name=next(names), kind="ssh", host="h", user="u", key_path=next(names), fingerprint=long, jump=next(names),
         engines=[Engine(id=next(names), argv=[f"/e/{next(names)}"])], model_roots=[f"/m/{next(names)}"], suites=[suite],
     )  # fmt: skip
     house.store.boxes.put(evil, who=long, at=house.clock.now())

@@ -142,7 +142,7 @@ def test_the_old_production_recipe_is_typed_in_and_odd_figures_are_told(open_pag
     _choose(at, "reject", reason="x")
     at.text_input(key="decision-old-low").set_value("fast").run()
     _read(at)
-    assert "Old production recipe" in words(at) and "has to be a number." in words(at)
+    assert "The old recipe's lowest tok/s has to be a number, with a point for decimals." in words(at)
     for key, text in (("label", "IQ3 master"), ("low", "21"), ("high", "22.5"), ("scores", "40, 44"), ("modes", "none seen")):
         at.text_input(key=f"decision-old-{key}").set_value(text)
     at.run()
@@ -158,12 +158,17 @@ def test_the_old_production_recipe_is_typed_in_and_odd_figures_are_told(open_pag
     )
 
 
-def test_words_for_one_worksheet_do_not_stand_in_another(open_page: OpenPage, house: House, sheet: str) -> None:
+def test_words_for_one_worksheet_do_not_stand_in_another_and_come_back_with_their_own(
+    open_page: OpenPage, house: House, sheet: str
+) -> None:
     other = propose(house, {**ASKED, "title": "other"}, who="Bo")
     at = _choose(open_page("worksheet", worksheet=sheet, person="Ada"), "reject", reason="for the first")
     at.query_params["worksheet"] = other
     at.run()
-    assert at.text_area(key="decision-reason").value == ""
+    assert at.text_area(key="decision-reason").value == "" and at.radio(key="decision-verdict").value is None
+    at.query_params["worksheet"] = sheet
+    at.run()
+    assert (at.text_area(key="decision-reason").value, at.radio(key="decision-verdict").value) == ("for the first", "reject")
 
 
 def test_a_name_given_while_the_worksheet_is_open_becomes_the_owner(open_page: OpenPage, house: House, priced: str) -> None:

@@ -36,16 +36,24 @@ def test_filled_home_names_open_gates_runs_and_the_best_cell(open_page: OpenPage
     write_run(house, title="Still going", created_at=house.clock.now(), state="running")
     at = open_page("home")
     assert not at.exception
-    shown = labels(at).replace("\\", "")
-    assert "“First sweep”" in shown and "“Still going”" in shown
-    assert "Worksheet “Try **drafts**” misses" in shown
-    assert "Try \\*\\*drafts\\*\\*" in labels(at), "a title from outside must not be Markdown"
+    shown, said = labels(at).replace("\\", ""), [element.value for element in at.text]
+    assert any(text.startswith("“First sweep”") for text in said) and any(text.startswith("“Still going”") for text in said)
+    assert "○ A worksheet misses" in shown
+    assert any(text.startswith("“Try **drafts**” ") for text in said), "a title from outside is text, never Markdown"
     assert "26.3 tok/s · 1.18× ▲ at n_max 1" in shown
 
 
 def test_a_run_that_ended_long_ago_waits_for_nobody(open_page: OpenPage, house: House) -> None:
     write_run(house, title="Long ago", created_at=house.clock.now() - timedelta(days=30))
     assert "Long ago" not in labels(open_page("home"))
+
+
+def test_a_run_that_was_decided_on_waits_for_nobody(house: House) -> None:
+    sheet = proposal(house, "Decided")
+    write_run(house, worksheet_id=sheet, created_at=house.clock.now())
+    assert [item["kind"] for item in waiting_for(house, "Ada")["mine"]] == ["run", "missing"]
+    decide(house, {"worksheet_id": sheet, "verdict": "reject", "owner": "Ada", "reason": "no", "against_why": "x"})
+    assert waiting_for(house, "Ada")["mine"] == []
 
 
 def test_home_names_a_box_that_does_not_answer(open_page: OpenPage, house: House) -> None:
@@ -75,7 +83,9 @@ def test_a_priced_worksheet_waits_for_a_signature(open_page: OpenPage, house: Ho
         type_suite(house, sheet, side, {"suite": "tools", "scores": [50, 51]}, by="Ada")
     (item,) = [one for one in waiting_for(house, "Ada")["mine"] if one["kind"] != "run"]
     assert item["kind"] == "sign" and item["suggestion"]["action"] == "keep"
-    assert "“Ready” is priced: decide" in labels(open_page("home", person="Ada")).replace("\\", "")
+    at = open_page("home", person="Ada")
+    assert "✍ A worksheet is priced: decide" in labels(at).replace("\\", "")
+    assert any(element.value.startswith("“Ready” Suggestion: keep.") for element in at.text)
 
 
 def test_a_finished_run_says_how_many_cells_lost(open_page: OpenPage, house: House) -> None:
@@ -98,5 +108,6 @@ def test_a_decision_that_went_stale_waits_with_its_badge(open_page: OpenPage, ho
     write_run(house, created_at=later, model=model, workload_id=workload, recipe={"engine_build": 11549})
     at = open_page("home")
     assert not at.exception and "◷ STALE" in words(at)
-    assert "◷ Entry 1 “Old **engine**” went stale: re-check it" in labels(at).replace("\\", "")
-    assert "engine build: b10473 (abc1234) → b11549 (abc1234)" in words(at)
+    assert "◷ Entry 1 went stale: re-check it" in labels(at).replace("\\", "")
+    assert "“Old **engine**” engine build: b10473 (abc1234) → b11549 (abc1234)" in words(at)
+    assert "1 in force: 0 kept, 1 rejected · 1 stale" in words(at), "how the bets stand, at a glance"

@@ -163,6 +163,8 @@ def test_an_arm_that_failed_before_a_repetition_has_a_receipt_with_its_command_a
             cursor.execute("INSERT INTO run_events VALUES (?, ?, ?, now(), ?)", [run_id, seq, kind, json.dumps(body)])
     matrix = open_page("matrix", provenance="measured")
     assert f"](/receipt?cell={run_id}-3-1)" in matrix.table[0].value["n_max 3"].iloc[0]
+    beside = [str(link.proto.label) for link in open_page("receipt", cell=f"{run_id}-1-1").get("page_link")]
+    assert any("max 3 ✕" in label.replace("\\", "") for label in beside) and any("off 22.2" in label.replace("\\", "") for label in beside)
     at = open_page("receipt", cell=f"{run_id}-3-1")
     assert not at.exception and "Nothing can be priced: the engine ended while it loaded." in words(at)
     at.session_state["receipt-tabs"] = "Command"

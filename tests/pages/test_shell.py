@@ -8,7 +8,7 @@ from core.bootstrap import Services
 from core.config import ROOT
 from core.ui.components.person import person
 from core.ui.menu import entry
-from tests.pages.conftest import words
+from tests.pages.conftest import OpenPage, words
 
 SHELL = str(ROOT / "core" / "ui" / "shell.py")
 
@@ -33,3 +33,19 @@ def test_a_tab_from_before_a_restart_says_so(services: Services) -> None:
     left = AppTest.from_file(SHELL, default_timeout=30)
     left.session_state["person"] = "Ada"
     assert "The server was started anew" in left.run().info[0].value
+
+
+def test_a_page_that_needs_a_name_asks_for_it_and_the_menu_has_it_then(open_page: OpenPage) -> None:
+    at = open_page("propose")
+    at.text_input(key="person-here").set_value(" Ada ").run()
+    assert not at.exception and at.sidebar.text_input(key="person").value.strip() == "Ada"
+    assert "person-here" not in [field.key for field in at.text_input], "asked once"
+
+
+def test_what_was_typed_into_a_proposal_survives_a_look_at_another_page(open_page: OpenPage) -> None:
+    at = open_page("propose", person="Ada")
+    at.text_input(key="propose-title").set_value("Mine").run()
+    at.number_input(key="propose-n-max").set_value(5).run()
+    at.switch_page(entry("boxes").path).run()
+    at.switch_page(entry("propose").path).run()
+    assert (at.text_input(key="propose-title").value, at.number_input(key="propose-n-max").value) == ("Mine", 5)

@@ -56,7 +56,7 @@ def test_a_recipe_of_a_box_that_is_not_here_is_told(open_page: OpenPage, house: 
 
 def test_how_it_is_measured_goes_with_the_proposal_and_the_noise_plan_stands_before_it(open_page: OpenPage, house: House) -> None:
     at = open_page("propose", person="Ada")
-    assert "No sweep of this model and workload has run on this box yet" in words(at)
+    assert "no sweep of this model and workload has run on this box" in words(at)
     at.selectbox(key="propose-order").set_value("interleaved")
     at.checkbox(key="propose-forced").check()
     at.multiselect(key="propose-suites").set_value(["tool-calls"])

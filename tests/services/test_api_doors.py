@@ -196,6 +196,11 @@ def test_a_cell_and_a_recipe_travel_as_their_pages_show_them(client, token, hous
     assert cell["cell"]["tok_s"] == row["cells"]["1"]["tok_s"] and cell["explained"]["ledger"]["sentence"] and len(cell["samples"]) >= 3
     shown = client.get(f"/api/v1/runs/{run_id}", headers=token("viewer")).json()
     report = json.loads(json.dumps(run_report(house, run_id), default=str))
+    listed = client.get("/api/v1/runs?results=1", headers=token("viewer")).json()["runs"]
+    assert [(one["run_id"], one["winner"]) for one in listed] == [(run_id, report["winner"])] and listed[0]["stages"][0]["status"] == "ok"
+    assert "winner" not in client.get("/api/v1/runs", headers=token("viewer")).json()["runs"][0]
+    told = client.post("/api/v1/boxes/this-machine/check", headers=token("runner")).json()
+    assert told["models"] and house.store.boxes.latest_check("this-machine")["ok"]
     assert {name: shown[name] for name in report if name != "stages"} == {name: report[name] for name in report if name != "stages"}
     recipe = client.get(f"/api/v1/runs/{run_id}/recipe", headers=token("viewer")).json()
     sweep = client.post("/api/v1/recipes", json={"text": recipe["text"]}, headers=token("viewer")).json()["sweep"]

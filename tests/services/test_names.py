@@ -94,6 +94,8 @@ def test_an_erased_name_is_gone_everywhere_it_was_chained_and_the_chains_hold(ho
     signed(house)
     set_person(house.acting(ROOT), {"key": ADA.key, "name": "Ada Lovelace", "role": "decider"})
     back_up(house)
+    record = (beside / "house.jsonl").read_text()
+    assert "Lovelace" not in record and "Typer" not in record, "the record that everything can be made anew from holds handles"
     heads = (chain_rows(house)[0]["sha"], house.store.audit.head())
     assert "Ada Lovelace" in [row["name"] for row in list_names(house)]
     assert erase_name(house.acting(ROOT), "Ada Lovelace") >= 1
@@ -104,6 +106,9 @@ def test_an_erased_name_is_gone_everywhere_it_was_chained_and_the_chains_hold(ho
     (line,) = [line for line in list_audit(house) if line["action"] == "person.erase"]
     assert line["name"] == "Grace Hopper" and "Lovelace" not in json.dumps(line, default=str)
     assert FolderNames(beside).all() == house.store.names.all(), "what is read at the next start is the same"
+    erase_name(house, "Ben Typer")
+    sheet = chain_rows(house)[0]["worksheet_id"]
+    assert [one["typed_by"] for one in house.store.worksheets.entries(sheet)] == ["Bo", "Bo", ERASED]
     with pytest.raises(NotFound):
         erase_name(house, "Ada Lovelace")
     with pytest.raises(NotAllowed):

@@ -11,9 +11,15 @@ from core.services.house import House
 from core.services.repetitions import repetitions_of
 from core.ui.components.defused import defused
 from core.ui.components.figures import NOT_APPLICABLE, NOT_RECORDED, ms, plain, rate, share
+from core.ui.components.pairs import pairs
 
 View = dict[str, Any]
 _MARKS = {"pass": "✓ pass", "fail": "✕ fail", "n/a": "n/a", "not_recorded": f"{NOT_RECORDED} not recorded"}
+_RIGHT = (
+    "engine tok/s", "client tok/s", "TTFT ms", "last token ms", "gap p50 / p95 / p99 ms", "tokens per event", "D ms", "V ms",
+    "reject cost ≤ ms", "GPU MiB before / during / after", "host load",
+)  # fmt: skip
+_COLUMNS = {name: st.column_config.TextColumn(name, alignment="right") for name in _RIGHT}
 
 
 def conditions(gate: View | None) -> None:
@@ -24,11 +30,8 @@ def conditions(gate: View | None) -> None:
         return
     st.text(verdict(gate))
     order = {"fail": 0, "not_recorded": 1, "pass": 2, "n/a": 3}
-    grid = st.grid(12, wrap=False, min_column_width=40, gap="xxsmall", key="cell-gate")
-    for one in sorted(gate["conditions"], key=lambda one: order[one["state"]]):
-        for span, words in ((2, _MARKS[one["state"]]), (4, one["label"]), (6, one["reason"])):
-            with grid.cell(column_span=span):
-                st.text(words)
+    ordered = sorted(gate["conditions"], key=lambda one: order[one["state"]])
+    pairs([(one["label"], " · ".join(part for part in (_MARKS[one["state"]], one["reason"]) if part)) for one in ordered])
 
 
 def verdict(gate: View) -> str:
@@ -44,7 +47,7 @@ def repetitions(house: House, view: View) -> None:
     if not rows:
         st.text(f"{NOT_RECORDED} No repetition came.")
         return
-    st.dataframe(defused(pd.DataFrame([_line(row) for row in rows])), hide_index=True, width="stretch")
+    st.dataframe(defused(pd.DataFrame([_line(row) for row in rows])), hide_index=True, width="stretch", column_config=_COLUMNS)
     st.caption(
         "Gaps: time between two streamed events as they reached the bench; an event can hold several tokens, and a speculative step sends"
         " several at once. Last token: from the request on, prompt and waiting included; it is no decode rate. Reject cost: an upper bound."
@@ -52,8 +55,10 @@ def repetitions(house: House, view: View) -> None:
 
 
 def _name(row: View) -> str:
+    """“n=2, 1”; “n=2, cold”; what failed says so."""
     again = f", attempt {row['attempt']}" if (row["attempt"] or 1) > 1 else ""
-    return f"{row['stage']}, {row['repetition']}{again}"
+    failed = f" ✕ {row['status']}" if row["status"] not in ("ok", None) else ""
+    return f"{row['stage']}, {'cold' if row['temperature'] == 'cold' else row['repetition']}{again}{failed}"
 
 
 def _line(row: View) -> View:

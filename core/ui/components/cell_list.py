@@ -9,21 +9,22 @@ import streamlit as st
 from core.ui.components.figures import blank, rate_range, share, sign, speedup
 from core.ui.components.links import receipt_link
 
-_HEAD = ((2, "arm"), (2, "tok/s, range (n)"), (2, "speed-up"), (2, "acceptance"), (3, "why"), (1, "receipt"))
-
 
 def cell_list(figures: list[dict[str, Any]], *, key: str) -> None:
-    """`figures`: matrix cells with n_max and c."""
-    grid = st.grid(12, wrap=False, min_column_width=58, gap="xxsmall", key=key)
-    for span, word in _HEAD:
-        with grid.cell(column_span=span):
+    """`figures`: matrix cells with n_max and c. The tok/s is the door to the receipt."""
+    grid = st.grid(3, wrap=False, min_column_width=100, gap=("xsmall", "small"), key=key)
+    for word in ("arm", "tok/s, range (n)", "speed-up · acceptance · why"):
+        with grid.cell():
             st.caption(word)
     for cell in figures:
-        for (span, _), words in zip(_HEAD, _words(cell), strict=False):
-            with grid.cell(column_span=span):
-                st.text(words)
+        name, rates, *said = _words(cell)
         with grid.cell():
-            receipt_link(cell["cell_id"], "open", help=f"Receipt of {arm(cell)}")
+            st.text(name)
+        with grid.cell():
+            receipt_link(cell["cell_id"], f"{rates} ↗", help=f"Receipt of {name}")
+        with grid.cell(), st.container(horizontal=True, gap="small"):
+            for words in filter(None, said):
+                st.text(words, width="content")
 
 
 def arm(cell: dict[str, Any]) -> str:

@@ -17,5 +17,5 @@ def chain_state(found: dict[str, Any]) -> None:
             f"{found['why']}. The entries below are shown as they are stored now; decisions.jsonl and the snapshots beside it are kept."
         )
     elif count:
-        st.success(f"The chain holds: all {count} entries fit their hashes." if count > 1 else "The chain holds.")
-        st.caption(f"head of the chain: {found['head']}")
+        fits = f"all {count} entries fit their hashes" if count > 1 else "the entry fits its hash"
+        st.caption(f"✓ The chain holds: {fits}.", help=f"Head of the chain: {found['head']}")

@@ -20,10 +20,11 @@ from core.ui.components.old_production import old_production
 LABELS = {
     "owner": "Owner", "on_behalf_of": "On behalf of",
     "reason": "Reason", "against_why": "Why against the suggestion", "verdict": "Verdict", "second": "Second person",
-    "action": "Action", "stale_when": "Goes stale when one of these differs in a newer run", "age_days": "Age limit, days",
-    "old": "Old production recipe", "number": "Entry",
+    "action": "Action", "stale_when": "Goes stale when one of these differs in a newer run", "age_days": "Age limit in days",
+    "old": "Old production recipe", "old.label": "Name of the old recipe", "old.tok_s_min": "The old recipe's lowest tok/s",
+    "old.tok_s_max": "The old recipe's highest tok/s", "old.scores": "The old recipe's suite scores", "number": "Entry",
 }  # fmt: skip
-_OWNER, _DRAFT, _OF = "decision-owner", "decision-draft", "decision-of"
+_OWNER, _DRAFT, _OF, _KEPT = "decision-owner", "decision-draft", "decision-of", "kept-decisions"
 _AS_SUGGESTED = "as suggested"
 
 
@@ -47,11 +48,19 @@ def decision_form(house: House, view: dict[str, Any]) -> None:
 
 
 def _forget_other(worksheet_id: str) -> None:
-    """Words typed for one worksheet do not stand in the form of another."""
-    if st.session_state.get(_OF) != worksheet_id:
-        for key in [key for key in st.session_state if str(key).startswith("decision-") and not str(key).startswith(_OWNER)]:
+    """Words typed for one worksheet do not stand in the form of another; they come back with their own."""
+    earlier, kept = st.session_state.get(_OF), st.session_state.setdefault(_KEPT, {})
+    if earlier != worksheet_id:
+        typed = {str(key): st.session_state[key] for key in st.session_state if _is_typed(str(key))}
+        kept[earlier] = {key: value for key, value in typed.items() if key != _DRAFT}
+        for key in typed:
             del st.session_state[key]
+        st.session_state.update(kept.pop(worksheet_id, {}))
         st.session_state[_OF] = worksheet_id
+
+
+def _is_typed(key: str) -> bool:
+    return key.startswith("decision-") and key != _OF and not key.startswith(_OWNER)
 
 
 def _form(house: House, view: dict[str, Any]) -> None:
@@ -80,7 +89,7 @@ def _words(house: House, view: dict[str, Any], verdict: str | None) -> dict[str,
         found["stale_when"] = st.multiselect(
             LABELS["stale_when"], STALE_WHEN, default=STALE_WHEN, key="decision-stale", persist_state="session"
         )
-        found["age_days"] = st.number_input(LABELS["age_days"], 1, 3650, AGE_DAYS, key="decision-age", persist_state="session")
+        found["age_days"] = st.number_input(LABELS["age_days"], value=AGE_DAYS, step=1, key="decision-age", persist_state="session")
         found["on_behalf_of"] = st.text_input(
             LABELS["on_behalf_of"], key="decision-for", placeholder="only where you sign for somebody else", max_chars=80,
             persist_state="session",

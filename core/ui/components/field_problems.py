@@ -26,7 +26,7 @@ def show_problems(error: BenchError, labels: Mapping[str, str]) -> None:
 def _line(field: str, sentence: str, labels: Mapping[str, str]) -> str:
     """“Repetitions has to be at least 3.”; sentences that stand alone come after a colon; a list's entry is named by its place."""
     name, _, place = field.partition(".")
-    label = labels.get(name, name.replace("_", " "))
+    label = labels.get(field) or labels.get(name, name.replace("_", " "))
     if place.isdigit():
         label = f"{label}, number {int(place) + 1},"
     return f"{label} {sentence}" if sentence[:1].islower() else f"{label}: {sentence}"

@@ -1,4 +1,4 @@
-"""Gates as lines: pass, fail or missing, with what would turn them to pass; and the suggestion with its arithmetic."""
+"""Gates: the open ones with what would turn them to pass, then those that pass; and the suggestion with its arithmetic."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import streamlit as st
 
 from core.domain.price import Price
 
-_MARKS = {"pass": "✓ pass", "fail": "✕ fail", "missing": "○ missing"}
+_MARKS = {"fail": "✕ fail", "missing": "○ missing"}
 
 
 def gate_list(gates: list[dict[str, Any]], *, key: str) -> None:
-    """Every gate."""
-    grid = st.grid(12, wrap=False, min_column_width=40, gap="xxsmall", key=key)
-    for gate in gates:
-        for span, words in ((2, _MARKS[gate["state"]]), (4, gate["label"]), (6, gate["to_pass"])):
-            with grid.cell(column_span=span):
-                st.text(words)
+    """Every gate; what is still to be done stands first."""
+    passed = [gate["label"] for gate in gates if gate["state"] == "pass"]
+    with st.container(gap="small", key=key):
+        for gate in gates:
+            if gate["state"] != "pass":
+                st.text(f"{_MARKS[gate['state']]}: {gate['label']}. {gate['to_pass']}")
+        if passed:
+            st.text(f"✓ {len(passed)} of {len(gates)} pass: {', '.join(passed)}")
 
 
 def open_gates(gates: list[dict[str, Any]]) -> list[str]:

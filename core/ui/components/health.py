@@ -46,8 +46,11 @@ def health(house: House) -> None:
 def _findings(found: dict[str, Any]) -> None:
     if found["ok"]:
         st.success("Nothing is wrong as far as was looked.")
+    alike: dict[tuple[str, str], list[str]] = {}
     for one in found["findings"]:
-        show(BenchError(one["what"], title=_ABOUT[one["about"]], hint=f"What to do: {one['todo']}"))
+        alike.setdefault((one["about"], one["todo"]), []).append(one["what"])
+    for (about, todo), whats in alike.items():
+        show(BenchError("\n".join(whats), title=_ABOUT[about], hint=f"What to do: {todo.replace('`', '')}"))
 
 
 def _answer_of_errand() -> dict[str, Any] | None:

@@ -14,8 +14,9 @@ from core.services.ledger import Entry, summary_of
 from core.services.matrix import fitting, rows_of
 from core.services.matrix_heads import all_heads
 from core.services.waiting import waiting_for
+from core.ui.components.decision_form import verdict_badge
 from core.ui.components.figures import STALE, ago, literal, when
-from core.ui.components.grid import row_title
+from core.ui.components.grid import row_below, row_title
 from core.ui.components.ledger_entry import paid, stale_words
 from core.ui.components.links import decision_link, page_link, receipt_link, run_link, worksheet_link
 from core.ui.components.outcomes import best_words
@@ -61,15 +62,20 @@ def _check_words(entry: dict[str, Any]) -> str:
 
 def _run_line(item: dict[str, Any]) -> None:
     run = item["of"]
-    name = f"Run {short(run['run_id'])} “{run['title']}” on {item['box']}"
+    name = f"Run {short(run['run_id'])} on {cut(item['box'], 24)}"
     with st.container(gap="xxsmall"):
         if item["is_active"]:
             gone = f", not reached since {when(run['unreachable_since'])}" if run["unreachable_since"] else ""
             run_link(run["run_id"], f"◐ {name}")
-            st.text(f"{run['state']}{gone}{': ' + run['note'] if run['state'] == QUEUED and run['note'] else ''}")
+            _about(run, f"{run['state']}{gone}{': ' + run['note'] if run['state'] == QUEUED and run['note'] else ''}")
         else:
             run_link(run["run_id"], f"{'✕' if item['is_bad'] else '●'} {name}")
-            st.text(f"{_ENDINGS.get(run['state'], run['state'])} {ago(run['ended_at'])}{_cells(item)}. {run['note'] or ''}".strip())
+            _about(run, f"{_ENDINGS.get(run['state'], run['state'])} {ago(run['ended_at'])}{_cells(item)}. {run['note'] or ''}".strip())
+
+
+def _about(row: dict[str, Any], words: str) -> None:
+    """The title as text: a link does not wrap, and a phone would cut it."""
+    st.text(f"“{cut(row['title'], 120)}” {words}")
 
 
 def _cells(item: dict[str, Any]) -> str:
@@ -79,16 +85,17 @@ def _cells(item: dict[str, Any]) -> str:
 
 def _sign_line(item: dict[str, Any]) -> None:
     with st.container(gap="xxsmall"):
-        worksheet_link(item["of"]["worksheet_id"], f"✍ Worksheet “{item['of']['title']}” is priced: decide")
-        st.text(f"Suggestion: {item['suggestion']['action'] or 'none'}. {item['suggestion']['text']}")
+        worksheet_link(item["of"]["worksheet_id"], "✍ A worksheet is priced: decide")
+        _about(item["of"], f"Suggestion: {item['suggestion']['action'] or 'none'}. {item['suggestion']['text']}")
 
 
 def _missing_line(item: dict[str, Any]) -> None:
     done, whole = item["priced"]
     names = item["fields"] or item["gates"]
     with st.container(gap="xxsmall"):
-        worksheet_link(item["of"]["worksheet_id"], f"Worksheet “{item['of']['title']}” misses {len(names)}")
-        st.caption(f"{done} of {whole} priced · open: " + ", ".join(names[:4]) + (" …" if len(names) > 4 else ""))
+        worksheet_link(item["of"]["worksheet_id"], f"○ A worksheet misses {len(names)}")
+        _about(item["of"], f"{done} of {whole} priced")
+        st.caption("open: " + ", ".join(names[:4]) + (" …" if len(names) > 4 else ""))
 
 
 _SHOWN = {"box": _silent, "run": _run_line, "sign": _sign_line, "missing": _missing_line}
@@ -99,8 +106,8 @@ def stale_decisions(entries: list[Entry]) -> None:
     stale = [entry for entry in entries if entry["stale"]]
     for entry in stale[:ITEMS_SHOWN]:
         with st.container(gap="xxsmall"):
-            decision_link(entry["number"], f"{STALE} Entry {entry['number']} “{entry['evidence']['title']}” went stale: re-check it")
-            st.text("; ".join(stale_words(one) for one in entry["stale"]))
+            decision_link(entry["number"], f"{STALE} Entry {entry['number']} went stale: re-check it")
+            _about(entry["evidence"], "; ".join(stale_words(one) for one in entry["stale"]))
     if len(stale) > ITEMS_SHOWN:
         page_link("ledger", f"All {len(stale)} stale decisions")
 
@@ -112,10 +119,11 @@ def last_decisions(entries: list[Entry]) -> None:
     for entry in entries[:DECISIONS_SHOWN]:
         with st.container(gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
-                decision_link(entry["number"], f"{entry['verdict'].upper()} · {entry['evidence'].get('title', entry['worksheet_id'])}")
+                verdict_badge(entry["verdict"])
                 if entry["stale"]:
                     st.badge(f"{STALE} STALE", color="yellow")
-            st.text(_paid(entry))
+                decision_link(entry["number"], f"Entry {entry['number']}: {_paid(entry)}")
+            st.text(cut(entry["evidence"].get("title", entry["worksheet_id"]), 120))
             st.caption(literal(f"{entry['owner']}, {when(entry['noted_at'])}{': ' + cut(entry['reason'], 160) if entry['reason'] else ''}"))
     if entries:
         page_link("ledger", "The whole ledger")
@@ -131,9 +139,9 @@ def _standing(entries: list[Entry]) -> str:
 
 
 def _paid(entry: Entry) -> str:
-    """“n_max 1 at c=4: 1.24× ▲”; a bet that nobody priced says so."""
+    """“n=1 at c=4: 1.24× ▲”; a bet that nobody priced says so."""
     summary = summary_of(entry)
-    return f"n_max {summary['n_max']} · {paid(summary)}" if summary["n_max"] else "not priced: nothing was measured"
+    return f"n={summary['n_max']} {paid(summary)}" if summary["n_max"] else "not priced"
 
 
 def first_steps() -> None:
@@ -150,7 +158,7 @@ def small_matrix(house: House) -> None:
     for row in rows_of(house, heads[:ROWS_SHOWN]):
         words, cell_id = best_words(row)
         with st.container(gap="xxsmall"):
-            st.caption(literal(f"{row_title(row)} · {'✎ transcribed' if row['provenance'] == 'transcribed' else row['provenance']}"))
+            st.caption(literal(f"{row_title(row)} · {row_below(row)}"))
             if cell_id:
                 receipt_link(cell_id, words)
             else:

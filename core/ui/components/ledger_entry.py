@@ -25,11 +25,12 @@ def ledger_entry(entry: dict[str, Any]) -> None:
     """The line, its deltas, and the door to the entry."""
     summary, number = summary_of(entry), entry["number"]
     with st.container(border=True, key=f"entry-{number}"):
+        st.text(cut(summary["title"], 200))
         entry_head(entry, summary)
         delta_table(summary["deltas"], key=f"deltas-{number}")
         with st.container(horizontal=True, vertical_alignment="center"):
             decision_link(number, f"Entry {number}: evidence, memo, hashes")
-            worksheet_link(entry["worksheet_id"], cut(summary["title"], 80))
+            worksheet_link(entry["worksheet_id"], "Its worksheet ↗")
 
 
 def entry_head(entry: dict[str, Any], summary: dict[str, Any]) -> None:
@@ -71,15 +72,18 @@ def _brief(fact: Any) -> str:
 
 
 def delta_table(deltas: list[Delta], *, key: str) -> None:
-    """The four deltas: before, after, what changed."""
-    grid = st.grid(12, wrap=False, min_column_width=58, gap="xxsmall", key=key)
-    for span, word in ((2, "delta"), (3, "before"), (3, "after"), (4, "change")):
-        with grid.cell(column_span=span):
+    """The four deltas: what changed, before, after. Three columns fit a phone."""
+    grid = st.grid(3, wrap=False, min_column_width=95, gap="xsmall", key=key)
+    for word in ("change", "before", "after"):
+        with grid.cell():
             st.caption(word)
     for delta in deltas:
         change = delta["change"] if delta["state"] == "ok" else f"{blank(delta['state'])} {delta['change']}"
-        for span, words in ((2, delta["name"]), (3, delta["before"]), (3, delta["after"]), (4, change)):
-            with grid.cell(column_span=span):
+        with grid.cell(), st.container(gap=None):
+            st.caption(delta["name"])
+            st.text(change)
+        for words in (delta["before"], delta["after"]):
+            with grid.cell():
                 st.text(words)
 
 
@@ -114,7 +118,7 @@ def frozen_evidence(entry: dict[str, Any], summary: dict[str, Any]) -> None:
     age = f"; older than {details['age_days']} days" if "age_days" in details else ""
     st.text(", ".join((entry.get("details") or evidence).get("stale_when", [])) + age)
     st.caption("hashes: of this entry, of the entry before, of the evidence")
-    st.code(f"{entry['sha']}\n{entry['prev'] or '(first entry)'}\n{entry['evidence_sha256']}", language=None)
+    st.code(f"{entry['sha']}\n{entry['prev'] or '(first entry)'}\n{entry['evidence_sha256']}", language=None, wrap_lines=True)
 
 
 def _speed_delta(summary: dict[str, Any]) -> None:

@@ -24,36 +24,47 @@ _WIDTH_PX = 148  # five beside each other on a laptop, two on a phone
 _FIELDS = {"c": "concurrency", "age": "age_days"}
 
 
-def filter_bar(known: dict[str, list[Any]]) -> dict[str, str]:
-    """All filters behind one button that says how many are set."""
-    asked = [st.session_state.get(name) or st.query_params.get(name, ALL) for name in FILTERS]
-    many = sum(value != ALL for value in asked)
+def filter_bar(known: dict[str, list[Any]]) -> tuple[dict[str, str], list[str]]:
+    """All filters behind one button that says how many are set; what the address asked for in vain comes back in words."""
+    asked = {name: st.session_state.get(name) or st.query_params.get(name, ALL) for name in FILTERS}
+    many = sum(value in {*_offered(name, known), *_offered(name, known).values()} - {ALL} for name, value in asked.items())
     with st.popover(f"Filters ({many})" if many else "Filters", icon=":material/filter_list:", key="filters"):
-        return choose(known)
+        return _boxes(known, tuple(FILTERS))
 
 
-def filters_said(chosen: dict[str, str]) -> None:
-    """Which filters are set, in words."""
+def filters_said(chosen: dict[str, str], ignored: list[str]) -> None:
+    """Which filters are set, and which the address asked for in vain."""
     words = [f"{FILTERS[name]} {_words(name, value)}" for name, value in chosen.items() if value != ALL]
     if words:
         st.caption(literal(f"Only: {' · '.join(words)}"))
+    if ignored:
+        st.caption(literal(f"The address asks for {' and '.join(ignored)}, which no row has: ignored."))
 
 
 def choose(known: dict[str, list[Any]], names: tuple[str, ...] = tuple(FILTERS)) -> dict[str, str]:
     """One select box per filter; offers what the rows hold. A value that nothing has is ignored, and said so."""
+    chosen, ignored = _boxes(known, names)
+    filters_said({}, ignored)
+    return chosen
+
+
+def _boxes(known: dict[str, list[Any]], names: tuple[str, ...]) -> tuple[dict[str, str], list[str]]:
     chosen, ignored = {}, []
     with st.container(horizontal=True):
         for name in names:
-            options = {ALL: ALL, **{_words(name, value): value for value in _options(name, known)}}
+            options = _offered(name, known)
             asked = None if name in st.session_state else st.query_params.get(name)
             if asked is not None and asked not in options and asked in options.values():
                 st.session_state[name] = _words(name, asked)  # a link by id
             elif asked is not None and asked not in options:
                 ignored.append(f"{FILTERS[name]} “{asked}”")
             chosen[name] = options[st.selectbox(FILTERS[name], list(options), key=name, bind="query-params", width=_WIDTH_PX)]
-    if ignored:
-        st.caption(literal(f"The address asks for {' and '.join(ignored)}, which no row has: ignored."))
-    return chosen
+    return chosen, ignored
+
+
+def _offered(name: str, known: dict[str, list[Any]]) -> dict[str, str]:
+    """What a filter offers: words → value."""
+    return {ALL: ALL, **{_words(name, value): value for value in _options(name, known)}}
 
 
 def _words(name: str, value: str) -> str:

@@ -71,12 +71,13 @@ def person_form(house: House) -> None:
 
 
 def names_kept(house: House) -> None:
-    """Names behind the handles of decisions and audit log, and the way to erase one."""
+    """Names behind handles, and the way to erase one."""
     names = [row["name"] for row in list_names(house)]
-    st.subheader("Names in decisions and audit log", anchor=False)
+    st.subheader("Names and their handles", anchor=False)
     st.text(
-        "Decisions and audit log hold a random handle for each person; the name lies beside them. Erasing it leaves the handle, and the"
-        " hash chain holds. Names typed on worksheets, in comments, runs and imports stay there, as do copies outside this computer."
+        "Decisions, audit log, worksheets, comments, imports and registrations hold a random handle for each person; the name lies beside"
+        " them. Erasing it leaves the handle, and the hash chains hold. A name in somebody's own words, on a run (it went to the box with"
+        " it) or in a copy outside this computer stays."
     )
     if not names:
         st.info("No name is kept yet.")

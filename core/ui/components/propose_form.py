@@ -30,7 +30,7 @@ LABELS = {
 }
 _NUMBERS = {
     "production_c": ("propose-concurrency", 1, "Streams at once in production, 1 to 64."),
-    "n_max": ("propose-n-max", 3, "The sweep stops earlier when a longer draft does not pay."),
+    "n_max": ("propose-n-max", 3, "Tokens drafted ahead in one step, at most. The sweep stops earlier when a longer draft does not pay."),
     "repetitions": ("propose-repetitions", 3, "Warm repetitions of each arm, 3 to 8."),
 }
 _AUTO, _NEW_ID = "propose-title-auto", "new-worksheet-id"

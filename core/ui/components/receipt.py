@@ -8,18 +8,21 @@ import streamlit as st
 
 from core.domain.break_even import Ledger
 from core.domain.decision import NOT_SHOWN
+from core.domain.matrix import column
 from core.domain.run import short
 from core.ui.components.computed import computed
 from core.ui.components.figures import (
     VERDICTS,
+    cell_lines,
     literal,
     rate,
     share,
     sign,
     speedup,
 )
+from core.ui.components.grid import column_title
 from core.ui.components.imported_card import NOT_SHOWN_IMPORTED, imported_card
-from core.ui.components.links import page_link, run_link
+from core.ui.components.links import page_link, receipt_link, run_link
 from core.ui.components.pairs import pairs
 from core.ui.state import CELL
 
@@ -58,6 +61,18 @@ def headline(view: View, ledger: Ledger | None) -> None:
         st.text(_why_no_price(view))
     for fault in cell["faults"]:
         st.warning(literal(f"Invalid: {fault}. Source: {cell['source']}. It is left out of every figure."), icon=":material/warning:")
+
+
+def row_cells(view: View) -> None:
+    """Doors to the other cells of the row, those included that failed before anything was measured."""
+    others = {n: cell for n, cell in view["row"].items() if n is not None and n != view["n_max"] and cell["cell_id"]}
+    if not others:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Same row:", width="content")
+        for n, cell in others.items():
+            big, gain, _ = cell_lines(cell)
+            receipt_link(cell["cell_id"], " ".join(part for part in (column_title(column(n)), big, gain) if part), help=cell["why"] or None)
 
 
 def _is_baseline(view: View) -> bool:

@@ -54,7 +54,9 @@ def _headline(house: House, view: dict[str, Any], is_over: bool) -> None:
     words, button = st.columns([5, 1], vertical_alignment="center")
     with words, st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run["state"])
-        st.text(" · ".join(part for part in (now_words(view), left_words(view)) if part))
+        said = " · ".join(part for part in (now_words(view), left_words(view)) if part)
+        if said:
+            st.text(said)
         if again_words(run["request"]):
             st.caption(again_words(run["request"]))
         if not is_over:
@@ -62,7 +64,7 @@ def _headline(house: House, view: dict[str, Any], is_over: bool) -> None:
     if not is_over:
         button.button("Stop", key="stop-run", disabled=bool(run["cancel_at"]), on_click=_stop, args=(house, run["run_id"]), width="stretch")
     if run["worksheet_id"]:
-        worksheet_link(run["worksheet_id"], "Worksheet")
+        worksheet_link(run["worksheet_id"], "Open its worksheet")
 
 
 def _stop(house: House, run_id: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from core.domain.run import FINAL, PREPARING, QUEUED, RUNNING, STOPPING
+from core.domain.run import CANCELLED, FINAL, PREPARING, QUEUED, RUNNING, STOPPING
 from core.services.house import Live
 from core.ui.components.figures import ago, duration
 
@@ -27,14 +27,19 @@ MARKS = {"done": "●", "now": "◐", "planned": "○", "failed": "✕", "stoppe
 
 def state_badge(state: str) -> None:
     """The state as a word on a colour."""
-    st.badge(state, color=_COLOURS.get(state, "gray"))
+    st.badge(state_word(state), color=_COLOURS.get(state, "gray"))
+
+
+def state_word(state: str) -> str:
+    """The state as people say it: a run that was asked to stop is stopped."""
+    return "stopped" if state == CANCELLED else state
 
 
 def now_words(view: dict[str, Any]) -> str:
     """“measuring n=2, repetition 2 of 3”; after the end, why it ended."""
     run, live = view["run"], view["live"]
     if run["state"] in FINAL:
-        return run["note"] or run["state"]
+        return str(run["note"] or "")
     if run["state"] == STOPPING or run["cancel_at"]:
         return f"stopping: {run['cancel_by']} asked for it {ago(run['cancel_at'])}"
     if run["state"] in (QUEUED, PREPARING):

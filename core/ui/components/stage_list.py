@@ -15,7 +15,7 @@ _BESIDE = {"forced-all": "synthetic, its cost line below", "forced-none": "synth
 
 def stage_list(view: dict[str, Any]) -> None:
     """All lines, preflight first. Names and reasons are text."""
-    grid = st.grid(12, wrap=False, min_column_width=44, gap="xxsmall", key="stages")
+    grid = st.grid(3, wrap=False, min_column_width=100, gap=("xxsmall", "small"), key="stages")
     _head(grid)
     _line(grid, _preflight_mark(view), "preflight", "", "", "")
     for stage in view["stages"]:
@@ -31,15 +31,18 @@ def _preflight_mark(view: dict[str, Any]) -> str:
 
 
 def _head(grid: Any) -> None:
-    for span, word in ((3, "stage"), (3, "tok/s (repetitions)"), (2, "against off"), (4, "acceptance")):
-        with grid.cell(column_span=span):
+    for word in ("stage", "tok/s (repetitions)", "against off · acceptance"):
+        with grid.cell():
             st.caption(word)
 
 
 def _line(grid: Any, mark: str, name: str, rates: str, against: str, accepted: str) -> None:
-    for span, words in ((3, f"{mark} {name}"), (3, rates), (2, against), (4, accepted)):
-        with grid.cell(column_span=span):
+    for words in (f"{mark} {name}", rates):
+        with grid.cell():
             st.text(words)
+    with grid.cell(), st.container(horizontal=True, gap="small"):
+        for words in filter(None, (against, accepted)):
+            st.text(words, width="content")
 
 
 def _rates(stage: dict[str, Any]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
-from core.domain.run import ACTIVE, FINAL, new_run_id, short
+from core.domain.run import ACTIVE, DONE, FINAL, new_run_id, short
 from core.services.house import House
 from core.services.runs import show_run, start_run
 from core.services.worksheets import sweep_values
@@ -14,11 +14,12 @@ from core.ui.components.field_problems import told
 from core.ui.components.links import run_link
 from core.ui.components.measure_form import noise_before
 from core.ui.components.person import person
-from core.ui.components.run_words import box_words, left_words, now_words, state_badge
+from core.ui.components.run_words import box_words, left_words, now_words, state_badge, state_word
 from core.ui.components.stage_list import stage_list
 from core.ui.problem import shown
 from core.ui.state import NEW_RUN_ID
 
+Kind = Literal["primary", "secondary", "tertiary"]
 _LABELS = {"by": "Your name (in the menu)", "n_max": "Longest draft n_max", "production_c": "Production concurrency"}
 
 
@@ -32,23 +33,26 @@ def sweep_panel(house: House, view: dict[str, Any]) -> None:
         _button(house, view)
     for run in view["runs"]:
         if run["state"] in FINAL:
-            run_link(run["run_id"], f"{short(run['run_id'])}: {run['state']}")
+            run_link(run["run_id"], f"{short(run['run_id'])}: {state_word(run['state'])}")
 
 
 def _button(house: House, view: dict[str, Any]) -> None:
-    noise_before(house, view["worksheet"]["body"])
+    """The one thing to do while nothing is measured; afterwards a second sweep is a quiet offer."""
+    is_first = not any(run["state"] == DONE for run in view["runs"])
+    if is_first:
+        noise_before(house, view["worksheet"]["body"])
     with st.container(key="run-sweep"):
-        sweep_button(house, view, "Run sweep", "panel", is_first=True)
+        sweep_button(house, view, "Run sweep" if is_first else "Run sweep again", "panel", kind="primary" if is_first else "secondary")
 
 
-def sweep_button(house: House, view: dict[str, Any], label: str, place: str, *, is_first: bool = False) -> None:
+def sweep_button(house: House, view: dict[str, Any], label: str, place: str, *, kind: Kind = "tertiary") -> None:
     """Starts the sweep the worksheet asks for. A second click, here or on another button, asks for the same run."""
     worksheet_id = view["worksheet"]["worksheet_id"]
     slot = f"{NEW_RUN_ID}-{worksheet_id}"
     if st.session_state.get(slot) in {None, *(run["run_id"] for run in view["runs"])}:
         st.session_state[slot] = new_run_id()
     run_id, is_started = st.session_state[slot], False
-    if st.button(label, type="primary" if is_first else "tertiary", key=f"run-sweep-{place}-{run_id}"):
+    if st.button(label, type=kind, key=f"run-sweep-{place}-{run_id}"):
         with told(_LABELS):
             start_run(house, run_id, sweep_values(view["worksheet"]), who=person())
             is_started = True

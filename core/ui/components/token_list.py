@@ -21,7 +21,7 @@ def new_token_form(house: House) -> None:
     with st.form("token-form"):
         name = st.text_input(LABELS["name"], key="token-name", placeholder="nightly report")
         role = st.selectbox(LABELS["role"], LADDER[1:], key="token-role")
-        days = st.number_input(LABELS["days"], value=30, min_value=1, max_value=MAX_TOKEN_DAYS, step=1, key="token-days")
+        days = st.number_input(LABELS["days"], value=30, step=1, key="token-days", help=f"1 to {MAX_TOKEN_DAYS}.")
         is_sent = st.form_submit_button("Make token", key="make-token")
     if is_sent:
         with told(LABELS):

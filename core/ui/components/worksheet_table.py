@@ -15,7 +15,7 @@ from core.ui.components.suite_form import suite_button
 from core.ui.components.sweep_panel import sweep_button
 from core.ui.components.worksheet_text import text_button
 
-_SPANS = (2, 6, 4)
+_SPANS = (3, 6, 3)
 _FILLED_BY = {
     "suite": "type the scores in, at the right",
     "fit": "type it in",
@@ -34,8 +34,8 @@ def worksheet_table(fields: list[dict[str, Any]], live: Live, *, key: str) -> No
 
     On a narrow screen a row folds into three lines, its field first and both sides beside each other; nothing is scrolled sideways.
     """
-    with st.container(gap="xxsmall", key=key):
-        for cell, word in zip(_cells(f"{key}-head"), ("field", "baseline", "candidate", "notes", "state"), strict=True):
+    with st.container(gap="small", key=key):
+        for cell, word in zip(_cells(f"{key}-head"), ("field: ✓ filled, ○ open", "baseline", "candidate", "notes"), strict=True):
             with cell:
                 st.caption(word)
         for number, row in enumerate(fields):
@@ -43,20 +43,17 @@ def worksheet_table(fields: list[dict[str, Any]], live: Live, *, key: str) -> No
 
 
 def _cells(key: str) -> list[Any]:
-    """Field, baseline, candidate, notes, state."""
-    label, sides, rest = st.columns(_SPANS, gap="small")
-    found = [label]
-    for column, name in ((sides, "sides"), (rest, "rest")):
-        with column:
-            grid = st.grid(2, wrap=False, min_column_width=120, gap="small", key=f"{key}-{name}")
-        found += [grid.cell(), grid.cell()]
-    return found
+    """Field, baseline, candidate, notes."""
+    label, sides, notes = st.columns(_SPANS, gap="xsmall")
+    with sides:
+        grid = st.grid(2, wrap=False, min_column_width=120, gap="small", key=f"{key}-sides")
+    return [label, grid.cell(), grid.cell(), notes]
 
 
 def _row(live: Live, row: dict[str, Any], key: str) -> None:
-    label, baseline, candidate, notes, state = _cells(key)
+    label, baseline, candidate, notes = _cells(key)
     with label:
-        st.text(row["label"])
+        st.text(f"{'✓' if row['state'] == 'ok' else '○'} {row['label']}")
     for cell, side in ((baseline, "baseline"), (candidate, "candidate")):
         with cell, st.container(gap=None, key=f"{key}-{side}"):
             _value(row["key"], row[side], live[1]["worksheet"]["body"] if live else None)
@@ -66,11 +63,9 @@ def _row(live: Live, row: dict[str, Any], key: str) -> None:
         if row["note"]:
             st.text(row["note"])
         if live:
-            text_button(*live, row["key"], "note", "✎ note")
-    with state, st.container(gap=None):
-        st.text("✓" if row["state"] == "ok" else "○ open")
-        if live:
-            _action(*live, row)
+            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+                _action(*live, row)
+                text_button(*live, row["key"], "note", "✎ note")
 
 
 def _value(field: str, value: dict[str, Any], asked: dict[str, Any] | None) -> None:
