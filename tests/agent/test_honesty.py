@@ -61,5 +61,5 @@ def test_made_dense_at_eight_streams(box: Box, folder: Path) -> None:
     eight = [sample for sample in samples if sample["c"] == 8]
     assert {len(sample["streams"]) for sample in eight} == {8}
     assert {stream["events"] for sample in samples for stream in sample["streams"] if not sample["n_max"]} == {TOKENS}
-    assert all(0 < sample["agent_cpu_ms"] < sample["took_ms"] for sample in samples), "make bench prints the cost beside its limits"
+    assert 0 < median(share_of(sample) for sample in eight) <= 0.05, "a tenth of that was seen; make bench prints it beside its limits"
     assert books(samples) <= 0.01

@@ -79,7 +79,7 @@ def test_what_a_field_takes_has_no_control_character_and_no_line_break(name, fie
                 assert text.isprintable(), f"{field}: {text!r}"
 
 
-@pytest.mark.parametrize("field", ["host", "user", "python", "engine", "models", "key_path"])
+@pytest.mark.parametrize("field", ["host", "user", "python", "engine", "models", "key_path", "jump"])
 def test_a_registration_takes_no_shell_word_where_it_becomes_part_of_a_command(field):
     for payload in PAYLOADS:
         for shape in shapes(BoxForm, field, payload)[:4]:
@@ -87,6 +87,8 @@ def test_a_registration_takes_no_shell_word_where_it_becomes_part_of_a_command(f
             value = getattr(made, field) if made else ""
             if field in ("host", "user", "python"):
                 assert re.fullmatch(r"[A-Za-z0-9_./:\[\]$-]*", value) and not value.startswith("-"), payload
+            elif field == "jump":
+                assert re.fullmatch(r"[A-Za-z0-9_.:@\[\]$-]*", value) and not re.search(r"(?:^|@)-", value), payload
             elif field != "key_path":
                 assert value == "" or value.startswith("/"), payload
 
