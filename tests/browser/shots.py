@@ -45,6 +45,7 @@ def measured(browser: Browser, app: App) -> tuple[str, str]:
     worksheet = propose(page, app.url, "made-dense", production_c=2, n_max=2)
     sees(page, "Run sweep")
     photograph(browser, page.url, "worksheet-empty", "light", WIDE)
+    settled(page)
     page.get_by_role("button", name="Run sweep").click()
     page.get_by_role("link", name=re.compile("Open run")).click()
     page.wait_for_url(re.compile("run="))

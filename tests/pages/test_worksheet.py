@@ -37,7 +37,7 @@ def test_empty_says_what_would_fill_each_value(open_page: OpenPage, sheet: str) 
     said = [caption.value for caption in at.caption]
     assert said.count("missing: run the sweep") == 14
     assert said.count("missing: run the sweep, it ends at c=4") == 2
-    assert said.count("missing: type the scores in, at the right") == 2
+    assert said.count("missing: type the scores in") == 2
     assert "0 of 12 priced" in _texts(at) and any(text.startswith("proposed by Ada") for text in _texts(at))
     assert [label for label in _labels(at) if label.startswith("▶")] == ["▶ measure"] * 8 + ["▶ measure at c=4"], (
         "each blank offers its run"

@@ -17,7 +17,7 @@ from core.ui.components.worksheet_text import text_button
 
 _SPANS = (3, 6, 3)
 _FILLED_BY = {
-    "suite": "type the scores in, at the right",
+    "suite": "type the scores in",
     "fit": "type it in",
     "failure_modes": "type it in",
     "decision": "decide below",
