@@ -37,8 +37,7 @@ st.set_page_config(
 with st.sidebar:
     if opened.actor.role != NONE:
         person_field(opened.actor)
-        st.caption(f"Draftledger {opened.version}")
-        restart_notice(is_left)
+        restart_notice(is_left, opened.version)
 
 if opened.actor.role != NONE:
     for problem in unsaved(opened):
