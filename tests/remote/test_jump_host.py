@@ -122,7 +122,7 @@ def test_n11_a_silent_jump_host_is_noticed_and_the_next_call_after_it_works(hidd
 def test_n11_a_lost_jump_host_loses_nothing(hidden: Hidden, tmp_path) -> None:
     seed = random.randrange(1 << 32)
     rng, box, jump = random.Random(seed), hidden.box, hidden.jump
-    server = install(box, speeds={"0": 100, "1": 140}, pace_s=0.25)
+    server = install(box, speeds={"0": 100, "1": 140}, pace_s=0.15)
     services = build(Settings(db=tmp_path / "t.duckdb", local_dir=tmp_path / "local", grace_s=0.5, poll_s=0.15))
     house = services.house
     values = {
