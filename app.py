@@ -68,7 +68,7 @@ def _facts(settings: Settings) -> StartFacts:
 def _tell(token: str) -> None:
     """Prints the link that opens the next browser."""
     print(f"\n  Open  http://127.0.0.1:{st.get_option('server.port')}/enter?token={token}", flush=True)
-    print("  The link opens one browser, for twelve hours; then the next link is printed here.\n", flush=True)
+    print("  It opens one browser, for twelve hours. Used up? The next one is printed here.\n", flush=True)
 
 
 def _make_room() -> None:

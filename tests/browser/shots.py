@@ -102,6 +102,8 @@ def photograph(browser: Browser, url: str, name: str, scheme: str, width: int) -
     page = context.new_page()
     page.set_default_timeout(60_000)
     go(page, url)
+    if width == WIDE:  # on a phone the menu with the name is folded away
+        name_oneself(page, "Ada")
     page.wait_for_timeout(800)
     settled(page)
     if page.get_by_test_id("stPlotlyChart").count():

@@ -70,12 +70,12 @@ def _check(house: House, box: Box, check: dict[str, Any] | None) -> None:
         show_stored(check["report"]["error"])
         return
     report = check["report"]
-    grid = st.grid(12, wrap=False, min_column_width=40, gap="xxsmall", key=f"facts-{box.box_id}")
+    grid = st.grid(5, wrap=False, min_column_width=50, gap="xxsmall", key=f"facts-{box.box_id}")
     made = house.made_models if box.box_id == THIS_MACHINE else ()
     for label, words in _facts(report, made):
-        with grid.cell(column_span=2):
+        with grid.cell():
             st.caption(label)
-        with grid.cell(column_span=10):
+        with grid.cell(column_span=4):
             st.text(words)
 
 

@@ -156,7 +156,7 @@ def imported_so_far(house: House) -> None:
     st.subheader("Taken in so far", anchor=False)
     lines = [
         {"file": row["name"], "read as": row["kind"], "cells": row["cells"], "size": size(row["bytes"]), "taken in": when(row["noted_at"]),
-         "by": row["imported_by"], "sha256": row["sha256"]}
+         "by": row["imported_by"], "sha256": f"{row['sha256'][:12]}…"}
         for row in files
     ]  # fmt: skip
     st.dataframe(defused(pd.DataFrame(lines)), hide_index=True, width="stretch", key="import-so-far")

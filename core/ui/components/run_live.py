@@ -75,7 +75,7 @@ def _stop(house: House, run_id: str) -> None:
 
 
 def _trouble(run: dict[str, Any]) -> None:
-    if run["unreachable_since"]:
+    if run["unreachable_since"] and run["state"] not in FINAL:
         st.warning("The box cannot be reached. The run goes on there by itself; this page takes up what it wrote as soon as it answers.")
         st.text((run["problem"] or {}).get("message", ""))
     elif run["problem"]:
