@@ -14,6 +14,11 @@ class KnownName:
     subject: str
     name: str
 
+    @property
+    def label(self) -> str:
+        """The name; for somebody who gave none, who they are to the system."""
+        return self.name or self.subject
+
 
 class Names(ABC):
     """The side table. It is not part of the house record: what is erased here is gone."""

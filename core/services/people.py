@@ -46,7 +46,7 @@ def list_names(house: House) -> list[dict[str, Any]]:
     authorize(house, "person.see")
     found: dict[str, dict[str, Any]] = {}
     for one in house.store.names.all():
-        row = found.setdefault(one.name, {"name": one.name, "subjects": [], "handles": []})
+        row = found.setdefault(one.label, {"name": one.label, "subjects": [], "handles": []})
         row["handles"].append(one.handle)
         row["subjects"] += [one.subject] if one.subject else []
     return list(found.values())
@@ -58,7 +58,7 @@ def erase_name(house: House, name: str) -> int:
     Decisions and audit log keep the handles, so their chains hold. The audit log says which handles, not whose. Raises NotFound.
     """
     authorize(house, "person.set")
-    handles = [one.handle for one in house.store.names.all() if one.name == name]
+    handles = [one.handle for one in house.store.names.all() if one.label == name]
     if not handles:
         raise NotFound("name", name)
     for handle in handles:

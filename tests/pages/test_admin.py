@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.bootstrap import Services
+from core.domain.handles import ERASED
 from core.domain.roles import NOBODY, Actor
 from core.services.people import set_person
 from core.services.tokens import list_tokens, make_token
@@ -43,6 +44,21 @@ def test_a_person_is_added_by_issuer_and_subject_and_problems_come_with_the_form
     at.text_input(key="person-subject").set_value("42")
     at.button(key="give-role").click().run()
     assert [(row["key"], row["role"]) for row in services.house.store.people.all()] == [(KEY, "viewer")]
+
+
+def test_a_name_is_erased_after_a_second_thought_and_the_person_stays(services: Services, open_page: OpenPage) -> None:
+    assert "No name is kept yet" in words(open_page("people"))
+    set_person(services.house, {"key": KEY, "name": HTML, "role": "runner"})
+    at = open_page("people")
+    at.button(key="erase-name-button").click().run()
+    assert "Nothing was erased" in words(at) and services.house.store.names.all() != []
+    at.selectbox(key="erase-which").set_value(HTML)
+    at.checkbox(key="erase-sure").check()
+    at.button(key="erase-name-button").click().run()
+    assert not at.exception and [one.label for one in services.house.store.names.all() if HTML in one.name] == []
+    assert HTML not in words(at) and f"{ERASED}\n{KEY}" in words(at)
+    person = services.house.store.people.get(KEY)
+    assert person is not None and person["role"] == "runner", "who may do what is another matter than what somebody is called"
 
 
 def test_a_token_is_shown_once_and_revoked(services: Services, open_page: OpenPage) -> None:
