@@ -9,7 +9,7 @@ import streamlit as st
 from core.bootstrap import Services
 from core.domain.roles import NOBODY, Actor
 from core.services.identity import is_sign_in_over, local_actor, signed_in_actor
-from core.ui.state import PERSON
+from core.ui.state import PERSON, RECALLED
 
 
 def has_sign_in() -> bool:
@@ -36,9 +36,16 @@ def actor_at_this_tab(services: Services) -> Actor:
 
 
 def recall_name(services: Services) -> None:
-    """A new session of a browser that has given a name begins with it. Call before the name's field is drawn."""
-    if PERSON not in st.session_state and not has_sign_in():
-        st.session_state[PERSON] = services.door.name_of(st.context.cookies.get(services.door.cookie_name, ""))
+    """A new session of a browser that has given a name begins with it. Call before the name's field is drawn.
+
+    Once a session: while a page is changed the field's value is not there for a moment, and what was set then would replace it.
+    """
+    if st.session_state.setdefault(RECALLED, False) or has_sign_in():
+        return
+    st.session_state[RECALLED] = True
+    known = services.door.name_of(st.context.cookies.get(services.door.cookie_name, ""))
+    if known and PERSON not in st.session_state:
+        st.session_state[PERSON] = known
 
 
 def remember_name(services: Services) -> None:

@@ -1,6 +1,7 @@
 """Keys of session state and query parameters; query parameters carry identifiers only."""
 
 PERSON = "person"
+RECALLED = "person-recalled"
 CELL = "cell"
 RUN = "run"
 WORKSHEET = "worksheet"
