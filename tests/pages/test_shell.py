@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.bootstrap import Services
 from core.config import ROOT
+from core.services.local_door import LocalDoor
+from core.ui import identity
 from core.ui.components.person import person
 from core.ui.menu import entry
 from tests.pages.conftest import OpenPage, words
@@ -49,3 +54,17 @@ def test_what_was_typed_into_a_proposal_survives_a_look_at_another_page(open_pag
     at.switch_page(entry("boxes").path).run()
     at.switch_page(entry("propose").path).run()
     assert (at.text_input(key="propose-title").value, at.number_input(key="propose-n-max").value) == ("Mine", 5)
+
+
+def test_a_name_is_recalled_once_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    door = LocalDoor(b"k" * 32)
+    cookie = str(door.enter(door.token))
+    door.remember(cookie, "Ada")
+    state: dict[str, object] = {}
+    monkeypatch.setattr(identity.st, "session_state", state)
+    monkeypatch.setattr(identity.st, "context", SimpleNamespace(cookies={door.cookie_name: cookie}))
+    monkeypatch.setattr(identity, "has_sign_in", lambda: False)
+    identity.recall_name(SimpleNamespace(door=door))
+    assert state.pop("person") == "Ada"
+    identity.recall_name(SimpleNamespace(door=door))
+    assert "person" not in state, "while a page changes the field is away for a moment; what is set then would replace its value"
