@@ -1,6 +1,6 @@
 """Counts the rows of the fault table that a run of the tests has shown, and fails where one could not be shown for want of means.
 
-Two workers: what measures a real engine runs in one, one after another and first; the rest, by file and the longest first, beside it.
+Two workers: browsers and boxes in one, one after another; what measures a real engine in the other; the rest by file, the longest first.
 """
 
 from __future__ import annotations
@@ -12,28 +12,24 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests import means
 
+# A browser drops what it is loading when a network interface comes or goes, and the boxes under test have interfaces of their own.
+NETWORK = ("tests/browser/", "tests/remote/")
 MEASURES = (
     *("tests/agent/test_agent_real_engine", "tests/agent/test_honesty", "tests/agent/test_known_acceptance", "tests/agent/test_tool_loop"),
-    *(
-        "tests/browser/test_keep",
-        "tests/browser/test_reject",
-        "tests/browser/test_walk",
-        "tests/engine/",
-        "tests/remote/test_sweep_over_ssh",
-    ),
+    "tests/engine/",
 )
-LONG = ("tests/remote/", "tests/browser/", "tests/services/", "tests/agent/", "tests/pages/")
+LONG = ("tests/services/", "tests/agent/", "tests/pages/")
 
 _passed: set[str] = set()
 _unavailable: dict[str, str] = {}
 
 
 class SideBySide(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands tests to the workers by file, and everything that measures to one of them."""
+    """Hands tests to the workers by file, but all of one kind that bears nothing beside it to the same one."""
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = nodeid.partition("::")[0]
-        return "measures" if file.startswith(MEASURES) else file
+        return next((names[0] for names in (NETWORK, MEASURES) if file.startswith(names)), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide:
@@ -42,7 +38,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    folders = (MEASURES, *LONG)
+    folders = (NETWORK, MEASURES, *LONG)
     items.sort(key=lambda item: next((at for at, names in enumerate(folders) if item.nodeid.startswith(names)), len(folders)))
 
 

@@ -81,10 +81,10 @@ class Engine:
         lines = [line.rsplit(" ", 1) for line in self.ask("/metrics").text.splitlines() if not line.startswith("#")]
         return {name: float(value) for name, value in lines}
 
-    def await_log(self, wanted: str) -> str:
-        """The last log line holding `wanted`; it may come a moment after the reply."""
+    def await_log(self, wanted: str, times: int = 1) -> str:
+        """The last log line holding `wanted`, once it came so often; it may come a moment after the reply."""
         deadline = time.monotonic() + PATIENCE_S
-        while wanted not in self.log:
+        while self.log.count(wanted) < times:
             assert time.monotonic() < deadline, f"{wanted!r} never came:\n{self.log}"
             time.sleep(0.02)
         return [line for line in self.log.splitlines() if wanted in line][-1]

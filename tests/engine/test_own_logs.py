@@ -95,7 +95,7 @@ def test_counters_as_a_difference_are_read_to_the_walk_s_counts(launch: Launch, 
 
 def test_without_drafts_the_log_is_a_baseline(launch: Launch, made: Make) -> None:
     engine, _, timings = served(launch, made, "dense-right", 0, 65)
-    engine.await_log("eval time")
+    engine.await_log("total time", times=3)
     values = read(engine.log_file.read_bytes()).values
     assert (values["drafted"], values["accepted"], values["per_pos"] if "per_pos" in values else None) == (None, None, None)
     (cell,) = cells_of("load_log", values)

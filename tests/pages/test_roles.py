@@ -22,7 +22,7 @@ from tests.pages.test_admin import KEY, as_
 from tests.services.conftest import REQUEST
 
 ACTION = {name: action for action, names in PAGES.items() for name in names}
-CANARY = "canary-5d1f"
+CANARY = "canary5d1f"
 
 
 @pytest.fixture

@@ -180,8 +180,8 @@ def compare(box: SshdBox, folder: Path, seed: int) -> None:
         services.close()
 
 
-def test_a_minute_of_chaos_loses_and_leaves_nothing(tmp_path: Path) -> None:
-    run_chaos(tmp_path, 45, int(os.environ.get("SEED", random.randrange(1 << 32))))
+def test_two_minutes_of_chaos_lose_and_leave_nothing(tmp_path: Path) -> None:
+    run_chaos(tmp_path, 120, int(os.environ.get("SEED", random.randrange(1 << 32))))
 
 
 @pytest.mark.chaos
