@@ -58,7 +58,11 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     if not isinstance(event, dict) or not {"seq", "kind", "wall", "prev", "sha"} <= event.keys():
         return None
     bare = {key: value for key, value in event.items() if key != "sha"}
-    if digest(bare) != event["sha"]:
+    try:
+        is_whole = digest(bare) == event["sha"]
+    except (ValueError, RecursionError):  # a number without end, half a character: no agent has hashed that
+        is_whole = False
+    if not is_whole:
         raise OutputNotUnderstood(f"Event {event['seq']} was changed after it was written.", hint="Nothing was taken from here on.")
     return event
 

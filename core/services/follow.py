@@ -12,6 +12,7 @@ from typing import Any
 
 from core.domain.arms import cancelled
 from core.domain.box import THIS_MACHINE
+from core.domain.event_forms import check_events
 from core.domain.event_lines import read_page, shortfall
 from core.domain.run import CANCELLED, DONE, FAILED, FINAL, LOST, PREPARING, QUEUED, RUNNING, SweepRequest
 from core.errors import BenchError, OutputNotUnderstood, PreflightRefused, RemoteError, StoreError
@@ -165,6 +166,7 @@ def _take_in_pages(house: House, run: dict[str, Any], box: BenchBox, lease: Leas
         page = read_page(data, last_seq=seq, last_sha=sha)
         if not page.consumed:
             break
+        check_events(page.events)
         batch = batch_of(page, context, run_id=run_id, offset=offset, logs=load_logs(box, run_id, page))
         batch.lease = lease.token
         if not lease.prolong():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from core.domain.event_forms import LARGEST, odd_event
 from core.domain.event_lines import Page, event_row, when
 from core.domain.price import steps_taken
 from core.domain.recipe import digest, recipe_of
@@ -31,25 +32,41 @@ def batch_of(page: Page, context: Context, *, run_id: str, offset: int, logs: di
     """The rows of one page. `logs`: load log by engine start, up to readiness; without one the placement is unknown."""
     batch = Batch(run_id, offset + page.consumed, page.last_seq, page.last_sha)
     for event in page.events:
-        row = event_row(event)
-        body = row["body"]
-        batch.events.append(row)
-        if event["kind"] == "run_started" and body.get("run_id") != run_id:
-            raise OutputNotUnderstood(
-                "The box told this run with another run's record. Nothing of it was taken in.",
-                hint="What came before is kept. Look at the box before it measures again.",
-            )
-        if event["kind"] == "preflight":
-            context.preflight = body
-        elif event["kind"] == "server_starting":
-            context.starts[body["server"]] = body
-        elif event["kind"] == "server_ready":
-            _add_server(batch, context, body, logs.get(body["server"]))
-        elif event["kind"] == "sample":
-            batch.samples.append(sample_row(run_id, event, body, context.recipe_ids.get(body["server"], "")))
-        elif event["kind"] == "suite_run":
-            batch.suite_runs.append(suite_row(run_id, event, body))
+        try:
+            _take(batch, context, event, logs)
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as odd:
+            raise odd_event(event, f"{type(odd).__name__}: {odd}"[:200]) from odd
     return batch
+
+
+def _take(batch: Batch, context: Context, event: dict[str, Any], logs: dict[int, bytes]) -> None:
+    """The rows of one event."""
+    row = event_row(event)
+    body = row["body"]
+    batch.events.append(row)
+    if event["kind"] == "run_started" and body["run_id"] != batch.run_id:
+        raise OutputNotUnderstood(
+            "The box told this run with another run's record. Nothing of it was taken in.",
+            hint="What came before is kept. Look at the box before it measures again.",
+        )
+    if event["kind"] == "preflight":
+        context.preflight = body
+    elif event["kind"] == "server_starting":
+        context.starts[body["server"]] = body
+    elif event["kind"] == "server_ready":
+        _add_server(batch, context, body, logs.get(body["server"]))
+    elif event["kind"] == "sample":
+        batch.samples.append(_within(sample_row(batch.run_id, event, body, context.recipe_ids.get(body["server"], ""))))
+    elif event["kind"] == "suite_run":
+        batch.suite_runs.append(suite_row(batch.run_id, event, body))
+
+
+def _within(row: dict[str, Any]) -> dict[str, Any]:
+    """The row, when every figure of it is one that its column holds."""
+    large = [name for name, value in row.items() if isinstance(value, int | float) and abs(value) > LARGEST]
+    if large:
+        raise ValueError(f"{large[0]} is larger than anything that can be measured")
+    return row
 
 
 def _add_server(batch: Batch, context: Context, body: dict[str, Any], log: bytes | None) -> None:
