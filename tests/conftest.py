@@ -1,6 +1,6 @@
 """Counts the rows of the fault table that a run of the tests has shown, and fails where one could not be shown for want of means.
 
-Two workers: browsers and boxes in one, one after another; what measures a real engine in the other; the rest by file, the longest first.
+Two workers: browsers and boxes in one, one after another; beside it the rest by file, the longest first, and real engines at the end.
 """
 
 from __future__ import annotations
@@ -38,8 +38,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SideBySide:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    folders = (NETWORK, MEASURES, *LONG)
-    items.sort(key=lambda item: next((at for at, names in enumerate(folders) if item.nodeid.startswith(names)), len(folders)))
+    """Browsers and boxes begin, the real engines come last: then no browser is left beside them."""
+    folders = (NETWORK, *LONG)
+
+    def place(item: pytest.Item) -> int:
+        if item.nodeid.startswith(MEASURES):
+            return len(folders) + 1
+        return next((at for at, names in enumerate(folders) if item.nodeid.startswith(names)), len(folders))
+
+    items.sort(key=place)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
