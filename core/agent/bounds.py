@@ -12,20 +12,28 @@ _CONTEXT, _SLOTS = ("-c", "--ctx-size"), ("-np", "--parallel")
 
 
 def limits_of(root: str) -> dict[str, int]:
-    """Limits in allow.json; none where there are none. A file that cannot be read is told by whoever needs its engines."""
+    """Limits in allow.json; none where there are none. A file that cannot be read is told by whoever needs its engines.
+
+    Raises Refused for a limit that is no number: a box whose owner meant to bound it is not without bounds.
+    """
     try:
-        raw = read_json(os.path.join(root, "allow.json")).get("limits", {})
-        return {name: int(raw[name]) for name in NAMES if raw.get(name) is not None}
-    except (OSError, ValueError, TypeError, AttributeError):
+        raw = read_json(os.path.join(root, "allow.json")).get("limits") or {}
+    except (OSError, ValueError, AttributeError):
         return {}
+    wrong = [name for name in NAMES if type(raw.get(name)) not in (int, type(None))] if isinstance(raw, dict) else ["limits"]
+    if wrong:
+        raise Refused("allow.json on the box: %s is no whole number. Its owner has to mend it." % wrong[0])
+    return {name: raw[name] for name in NAMES if raw.get(name) is not None}
 
 
 def refuse_beyond(root: str, spec: Spec) -> None:
-    """Raises Refused with the first number that is too large."""
+    """Raises Refused with the first number that is too large, or that is not told where the box bounds it."""
     limits = limits_of(root)
     every = spec.every_args()
     slots = [_number(args, _SLOTS, 1) for args in every]
     contexts = [-(-_number(args, _CONTEXT, 0) // max(1, _number(args, _SLOTS, 1))) for args in every]
+    if "context" in limits and 0 in contexts:
+        raise Refused("This box takes at most %d for context; the run leaves it to the model." % limits["context"])
     asked = {
         "n_max": max([spec.plan.n_max] + [n for n, _ in spec.arms]),
         "streams": max([spec.plan.production_c, *spec.plan.loads, *slots] + [c for _, c in spec.arms]),

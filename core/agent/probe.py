@@ -11,20 +11,25 @@ from typing import Any
 
 from core.agent import boxfacts, leftovers, locks, outside, proc
 from core.agent.bounds import limits_of
-from core.agent.files import disk_free_mib
+from core.agent.files import Refused, disk_free_mib
 from core.agent.gguf_head import NotGguf, read_header
 
 
 def probe(root: str, agent_sha: str | None) -> dict[str, Any]:
     allowed = boxfacts.read_allowed(root)
+    error = allowed.error
+    try:
+        limits = limits_of(root)
+    except Refused as refused:
+        limits, error = {}, error or str(refused)
     with locks.door(root):
         busy = leftovers.busy(root)
     return {
         "agent": agent_sha, "python": platform.python_version(), "platform": platform.platform(), "hostname": socket.gethostname(),
         "user": _user(), "boot_id": proc.boot_id(), "wall": time.time(), "cpu_count": os.cpu_count(),
-        "memory_mib": boxfacts.memory_mib("MemTotal"), "disk_free_mib": disk_free_mib(root), "allow_error": allowed.error,
+        "memory_mib": boxfacts.memory_mib("MemTotal"), "disk_free_mib": disk_free_mib(root), "allow_error": error,
         "engines": [_engine(item) for item in allowed.engines], "models": [_model(item) for item in allowed.models],
-        "gpus": outside.gpus(), "busy": busy, "limits": limits_of(root),
+        "gpus": outside.gpus(), "busy": busy, "limits": limits,
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from math import ceil, floor, log2, log10
 
 import plotly.graph_objects as go
 
+from core.charts.figure import curve_layout, figure_of
 from core.charts.lines import palette
 
 
@@ -35,16 +36,11 @@ def context_figure(clouds: list[Cloud], *, dark: bool) -> go.Figure:
             }
         )  # fmt: skip
     ticks = ticks_of([one for cloud in clouds for one in cloud.context])
-    layout = {
-        "height": 340, "margin": {"l": 10, "r": 10, "t": 10, "b": 10}, "dragmode": False, "showlegend": True, "hovermode": "closest",
-        "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
-        "xaxis": {"title": {"text": "context when the answer began, tokens"}, "type": "log", "fixedrange": True, "zeroline": False,
-                  "tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks],
-                  "range": [log10(ticks[0]) - 0.05, log10(ticks[-1]) + 0.05]},
-        "yaxis": {"title": {"text": "accepted of proposed"}, "tickformat": ".0%", "range": [-0.03, 1.03], "fixedrange": True,
-                  "zeroline": False},
-    }  # fmt: skip
-    return go.Figure(data=traces, layout=layout)
+    span = [log10(ticks[0]) - 0.05, log10(ticks[-1]) + 0.05]
+    labels = {"tickvals": ticks, "ticktext": [f"{tick:,}" for tick in ticks]}
+    x = {"title": {"text": "context when the answer began, tokens"}, "type": "log", "range": span, **labels}
+    y = {"title": {"text": "accepted of proposed"}, "tickformat": ".0%", "range": [-0.03, 1.03]}
+    return figure_of(traces, curve_layout(x, y))
 
 
 def ticks_of(contexts: list[int]) -> list[int]:

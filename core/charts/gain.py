@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.charts.figure import figure_of
+from core.charts.figure import curve_layout, figure_of
 from core.charts.lines import SYMBOLS, palette
 
 GREY = "#8A929C"
@@ -30,20 +30,9 @@ def gain_figure(lines: list[GainLine], *, dark: bool) -> go.Figure:
     traces = [trace for line, color, symbol in looks for trace in (_foretold(line, color), _measured(line, color, symbol)) if trace]
     even = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": {"width": 1, "dash": "dot", "color": GREY}}
     note = {"xref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "showarrow": False, "font": {"size": 11}}
-    axis = {"zeroline": False, "fixedrange": True}
-    layout = {
-        "height": 340,
-        "margin": {"l": 10, "r": 24, "t": 20, "b": 10},
-        "dragmode": False,
-        "hovermode": "closest",
-        "showlegend": True,
-        "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
-        "xaxis": {"title": {"text": "a: tokens committed per step"}, **axis},
-        "yaxis": {"title": {"text": "speed-up"}, "tickformat": ".2f", **axis},
-        "shapes": [even],
-        "annotations": [{**note, "text": "pays above"}],
-    }
-    return figure_of(traces, layout)
+    x, y = {"title": {"text": "a: tokens committed per step"}}, {"title": {"text": "speed-up"}, "tickformat": ".2f"}
+    room = {"l": 10, "r": 24, "t": 20, "b": 10}
+    return figure_of(traces, curve_layout(x, y, margin=room, shapes=[even], annotations=[{**note, "text": "pays above"}]))
 
 
 def _foretold(line: GainLine, color: str) -> dict[str, Any]:

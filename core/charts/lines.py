@@ -7,7 +7,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from core.charts.figure import figure_of
+from core.charts.figure import curve_layout, figure_of
 
 PALETTE = ("#2166AC", "#B35806", "#5E3C99", "#1B7837", "#762A83", "#8C510A", "#01665E", "#C51B7D")
 PALETTE_DARK = ("#92C5DE", "#F1A340", "#B2ABD2", "#7FBF7B", "#C2A5CF", "#DFC27D", "#80CDC1", "#F1B6DA")
@@ -59,15 +59,6 @@ def line_figure(
     steps = {"dtick": 1} if x_title.startswith(("n_max", "c ")) else {}
     floor = {"rangemode": "tozero"} if from_zero else {}
     level = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": even, "y1": even}
-    layout = {
-        "height": 340,
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-        "dragmode": False,
-        "showlegend": True,
-        "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
-        "hovermode": "closest",
-        "shapes": [] if even is None else [{**level, "line": {"dash": "dot", "width": 1, "color": "#8A929C"}}],
-        "xaxis": {"title": {"text": x_title}, "zeroline": False, "fixedrange": True, **steps},
-        "yaxis": {"title": {"text": y_title}, "tickformat": ".0%" if percent else None, "zeroline": False, "fixedrange": True, **floor},
-    }
-    return figure_of(traces, layout)
+    shapes = [] if even is None else [{**level, "line": {"dash": "dot", "width": 1, "color": "#8A929C"}}]
+    x, y = {"title": {"text": x_title}, **steps}, {"title": {"text": y_title}, "tickformat": ".0%" if percent else None, **floor}
+    return figure_of(traces, curve_layout(x, y, shapes=shapes))

@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core.charts.figure import figure_of
+from core.charts.figure import curve_layout, figure_of
 from core.charts.lines import SYMBOLS, palette
 
 
@@ -33,19 +33,8 @@ def steps_figure(lines: list[StepLine], *, dark: bool, with_a: bool = False) -> 
         if with_a:
             look = {"color": colors[1], "symbol": SYMBOLS[1], "dash": "dot"}
             traces.append(_trace("tokens committed (a)", [0, *line.n], [1.0, *line.a], "a step commits %{y:.2f} tokens", look))
-    axis = {"zeroline": False, "fixedrange": True}
     y_title = "plain steps, tokens" if with_a else "D + V, in plain steps H"
-    layout = {
-        "height": 340,
-        "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
-        "dragmode": False,
-        "hovermode": "closest",
-        "showlegend": True,
-        "legend": {"orientation": "h", "yanchor": "top", "y": -0.25, "x": 0},
-        "xaxis": {"title": {"text": "n_max"}, "dtick": 1, **axis},
-        "yaxis": {"title": {"text": y_title}, **axis},
-    }
-    return figure_of(traces, layout)
+    return figure_of(traces, curve_layout({"title": {"text": "n_max"}, "dtick": 1}, {"title": {"text": y_title}}))
 
 
 def _trace(name: str, x: list[int], y: list[float], says: str, look: dict[str, str]) -> dict[str, Any]:

@@ -44,6 +44,7 @@ class ServerStarting(_Form):
 
 class ServerReady(_Form):
     server: Count
+    log_bytes: Annotated[int, Field(ge=0)]
     load_s: Figure | None = None
 
 

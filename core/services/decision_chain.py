@@ -64,7 +64,7 @@ def adopt_signed(house: House) -> list[int]:
 
 def adopt_journal(house: House) -> list[int]:
     """The same for whoever holds the lock."""
-    authorize(house, "see")
+    authorize(house, "decision.take", "signed decisions")
     found = signed_only(house)
     for entry in found:
         append_entry(house, entry)
@@ -73,5 +73,5 @@ def adopt_journal(house: House) -> list[int]:
 
 def append_entry(house: House, entry: dict[str, Any]) -> None:
     """The row of a signed entry. The caller holds the lock, and what the entry says is in the journal already."""
-    authorize(house, "see")
+    authorize(house, "decision.take", "signed decisions")
     house.store.decisions.append({**entry, "noted_at": datetime.fromisoformat(entry["at"])})

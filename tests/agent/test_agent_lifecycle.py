@@ -276,3 +276,20 @@ def test_a_run_that_asks_for_more_than_the_box_takes_is_refused_and_one_that_doe
     with pytest.raises(Refused, match=f"at most {limits[name]} for {name}"):
         refuse_beyond(str(box.root), parsed)
     assert box.begin(**changes)["answer"] == "refused" and box.lock_is_free()
+
+
+@pytest.mark.parametrize("wrong", [{"n_max": "many"}, {"hours": 1.5}, {"streams": True}, ["n_max"], "none"])
+def test_a_limit_that_is_no_number_bounds_everything(box: Box, wrong: Any) -> None:
+    box.put(box.spec())
+    box.allow(limits=wrong)
+    with pytest.raises(Refused, match="is no whole number"):
+        refuse_beyond(str(box.root), read_spec(str(box.folder()), RUN))
+    assert "no whole number" in box.verb("probe")["allow_error"]
+
+
+@pytest.mark.parametrize("args", [["-m", "{model}"], ["-m", "{model}", "-c", "0"]])
+def test_a_context_left_to_the_model_is_refused_where_the_box_bounds_it(box: Box, args: list[str]) -> None:
+    box.put(box.spec(arms=[{"n_max": n, "c": 1, "args": args} for n in range(4)]))
+    box.allow(limits={"context": 1024})
+    with pytest.raises(Refused, match="leaves it to the model"):
+        refuse_beyond(str(box.root), read_spec(str(box.folder()), RUN))

@@ -111,3 +111,9 @@ class EventLines:
             self.stage(f"n=1 at c={production_c}", "production", 1, production_c, 21, steps[1])
             self.stage(f"off at c={production_c}", "production", 0, production_c, 22, off)
         self.end()
+
+    def sweep_in_two(self) -> tuple[bytes, int]:
+        """The bytes of a finished sweep, and where its first half ends, behind a whole line."""
+        self.whole_sweep(off=[10.0, 10.1, 10.2], steps={1: [12.0, 12.1, 12.2], 2: [13.0, 13.1, 13.2]})
+        whole = self.take()
+        return whole, whole.index(b"\n", len(whole) // 2) + 1

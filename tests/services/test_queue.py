@@ -194,10 +194,7 @@ class Later(SystemClock):
 def test_a13_of_two_workers_the_second_writes_nothing_and_a_late_one_neither(house, box, start):
     run_id = start()
     follow_once(house, run_id)
-    lines = EventLines(run_id)
-    lines.whole_sweep(off=[10.0, 10.1, 10.2], steps={1: [12.0, 12.1, 12.2], 2: [13.0, 13.1, 13.2]})
-    whole = lines.take()
-    cut = whole.index(b"\n", len(whole) // 2) + 1
+    whole, cut = EventLines(run_id).sweep_in_two()
     box.append_events(run_id, whole)
     box.finish(run_id)
     at_a_log = threading.Event()

@@ -115,10 +115,7 @@ def half_followed(house, box, start) -> tuple[str, bytes, int]:
     """A run of which one half is here: (run id, all its bytes, where the half ends)."""
     run_id = start()
     follow_once(house, run_id)
-    lines = EventLines(run_id)
-    lines.whole_sweep(off=[10.0, 10.1, 10.2], steps={1: [12.0, 12.1, 12.2], 2: [13.0, 13.1, 13.2]})
-    whole = lines.take()
-    cut = whole.index(b"\n", len(whole) // 2) + 1
+    whole, cut = EventLines(run_id).sweep_in_two()
     box.append_events(run_id, whole[:cut])
     follow_once(house, run_id)
     return run_id, whole, cut

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import plotly.io
 import pytest
 
+from core.charts.context import Cloud, context_figure
 from core.charts.dots import Dots, dots_figure
 from core.charts.gain import GainLine, gain_figure
 from core.charts.lines import Series, line_figure
@@ -32,6 +33,9 @@ FIGURES = {
     "steps": lambda dark: steps_figure([StepLine("a", [1, 2], [1.5, 2.5], [1.8, 2.2], 1.0)], dark=dark, with_a=True),
     "gain": lambda dark: gain_figure(
         [GainLine(1, [1.0, 2.0], [0.6, 1.2], (1.8, 1.1)), GainLine(2, [1.0, 3.0], [0.5, 1.4], None)], dark=dark
+    ),
+    "context": lambda dark: context_figure(
+        [Cloud("here", [20, 300], [0.9, 0.7], ["a", "b"], True), Cloud("runs", [90], [0.5], ["c"], False)], dark=dark
     ),
     "dots": lambda dark: dots_figure([Dots("a", "off", [1.0], "measured", "n", 0.9, 1.1)], x_title="prefill", dark=dark),
 }
