@@ -114,6 +114,14 @@ def test_a_box_that_cannot_be_used_says_why(open_page: OpenPage, house: House, s
     assert error.title in words(at) and error.message in words(at) and error.hint in words(at)
 
 
+def test_what_the_box_says_of_its_own_list_and_limits_stands_on_the_card(open_page: OpenPage, house: House, scripted: ScriptedBox) -> None:
+    scripted.probe_answer |= {"allow_error": "allow.json on the box: hours is no whole number.", "limits": {"n_max": 4}}
+    house = dataclasses.replace(house, open_box=lambda _: scripted)
+    check_box(house, "this-machine")
+    said = words(open_page("boxes"))
+    assert "hours is no whole number" in said and "n_max at most 4" in said
+
+
 def test_the_run_that_holds_a_box_is_a_door(open_page: OpenPage, house: House) -> None:
     run_id = write_run(house, rates={0: [1.0, 1.1, 1.2]}, state="running")
     at = open_page("boxes")

@@ -85,6 +85,10 @@ def _facts(report: dict[str, Any], made: tuple[str, ...]) -> list[tuple[str, str
     facts += [("model", _model(model, made)) for model in report["models"]] or [
         ("model", "none found: check the path or folder of the models")
     ]
+    if report.get("allow_error"):
+        facts.append(("allow.json", report["allow_error"]))
+    if report.get("limits"):
+        facts.append(("limits there", ", ".join(f"{name} at most {most}" for name, most in report["limits"].items())))
     if report.get("survives_logout") is not None:
         facts.append(("logout", _LOGOUT[report["survives_logout"]]))
     facts += _link(report.get("link"))
