@@ -9,7 +9,7 @@ import streamlit as st
 from core.bootstrap import Services
 from core.domain.roles import NOBODY, Actor
 from core.services.identity import is_sign_in_over, local_actor, signed_in_actor
-from core.ui.state import PERSON, RECALLED
+from core.ui.state import NAME, PERSON
 
 
 def has_sign_in() -> bool:
@@ -31,26 +31,34 @@ def actor_at_this_tab(services: Services) -> Actor:
         held = claims()
         return signed_in_actor(services.house, held) if held else NOBODY
     if services.door.holds(st.context.cookies.get(services.door.cookie_name, "")):
-        return local_actor(str(st.session_state.get(PERSON, "")))
+        return local_actor(str(st.session_state.get(NAME, "")))
     return NOBODY
 
 
-def recall_name(services: Services) -> None:
-    """A new session of a browser that has given a name begins with it. Call before the name's field is drawn.
+def settle_name(services: Services) -> None:
+    """The name of this run. Call before the name's field is drawn.
 
-    Once a session: while a page is changed the field's value is not there for a moment, and what was set then would replace it.
+    It is kept beside the field, and only another name replaces it: a field that is away while pages change, or whose value got lost in a
+    run that was cut short, comes back empty without anybody's doing, and is filled again. A new session begins with what was given
+    last in this browser.
     """
-    if st.session_state.setdefault(RECALLED, False) or has_sign_in():
-        return
-    st.session_state[RECALLED] = True
-    known = services.door.name_of(st.context.cookies.get(services.door.cookie_name, ""))
-    if known and PERSON not in st.session_state:
-        st.session_state[PERSON] = known
+    take_name(str(st.session_state.get(PERSON, "")))
+    if NAME not in st.session_state and not has_sign_in():
+        take_name(services.door.name_of(st.context.cookies.get(services.door.cookie_name, "")))
+    if NAME in st.session_state and not st.session_state.get(PERSON):
+        st.session_state[PERSON] = st.session_state[NAME]
+
+
+def take_name(name: str) -> bool:
+    """Keeps a name for this session; nothing but blanks is no name and leaves the earlier one."""
+    if is_name := bool(name.strip()):
+        st.session_state[NAME] = name.strip()
+    return is_name
 
 
 def remember_name(services: Services) -> None:
     """Keeps the name that was just given for this browser's other tabs."""
-    services.door.remember(st.context.cookies.get(services.door.cookie_name, ""), str(st.session_state.get(PERSON, "")))
+    services.door.remember(st.context.cookies.get(services.door.cookie_name, ""), str(st.session_state[NAME]))
 
 
 def must_sign_in_again(services: Services) -> bool:

@@ -6,18 +6,19 @@ import streamlit as st
 
 from core.domain.roles import NONE, allowed
 from core.services.start_up import unsaved
-from core.ui.components.person import person, person_field
+from core.ui.components.person import person_field
 from core.ui.components.restart import restart_notice
 from core.ui.context import house, services
-from core.ui.identity import recall_name
+from core.ui.identity import settle_name
 from core.ui.menu import ENTRIES
 from core.ui.problem import show, shown
+from core.ui.state import PERSON
 
 st.set_page_config(page_title="Draftledger", page_icon="🧾", layout="wide", initial_sidebar_state="auto")
 
-is_left = bool(person())  # typed in a tab of a server that is gone; a name that is recalled comes after
+is_left = bool(st.session_state.get(PERSON))  # typed in a tab of a server that is gone; a name that is recalled comes after
 with shown():
-    recall_name(services())
+    settle_name(services())
     opened = house()
 sections: dict[str, list[st.Page]] = {}
 for entry in ENTRIES:

@@ -1,7 +1,7 @@
 """Keys of session state and query parameters; query parameters carry identifiers only."""
 
 PERSON = "person"
-RECALLED = "person-recalled"
+NAME = "person-name"
 CELL = "cell"
 RUN = "run"
 WORKSHEET = "worksheet"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
+import json
 import os
 import resource
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 import gguf
 import pytest
 
+from core.config import ROOT
 from core.embedded.models import CHAT_TEMPLATE, MODELS, ModelShape, make_model
 from core.embedded.shape import CYCLE_TEXT, FIRST_BYTE_ID, VOCABULARY
 from core.embedded.walk import walk
@@ -159,20 +162,19 @@ def test_a_folder_that_cannot_be_used_is_told_with_what_to_do(tmp_path: Path) ->
     assert "Nothing half-written was kept." in caught.value.hint
 
 
-def _make_and_tell(folder: str, results: Any) -> None:
-    told: list[str] = []
-    path = make_model(SHAPES["moe-wrong-17"], Path(folder), progress=lambda share, what: told.append(what))
-    results.put((digest(path), bool(told)))
+MAKE_AND_TELL = """
+import hashlib, json, sys
+from pathlib import Path
+from core.embedded.models import make_model
+from tests.engine.conftest import SHAPES
+told = []
+path = make_model(SHAPES["moe-wrong-17"], Path(sys.argv[1]), progress=lambda share, what: told.append(what))
+print(json.dumps([hashlib.sha256(path.read_bytes()).hexdigest(), bool(told)]))
+"""
 
 
 def test_processes_at_once_make_it_once(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    results = context.Queue()
-    workers = [context.Process(target=_make_and_tell, args=(str(tmp_path), results)) for _ in range(3)]
-    for worker in workers:
-        worker.start()
-    told = [results.get(timeout=30) for _ in workers]
-    for worker in workers:
-        worker.join(30)
+    makers = [subprocess.Popen([sys.executable, "-c", MAKE_AND_TELL, str(tmp_path)], stdout=subprocess.PIPE, cwd=ROOT) for _ in range(3)]
+    told = [json.loads(maker.communicate(timeout=120)[0]) for maker in makers]
     assert len({sha for sha, _ in told}) == 1
     assert [wrote for _, wrote in told].count(True) == 1
