@@ -35,7 +35,7 @@ def test_from_proposal_to_signed_decision(app, page):
     go(page, f"{app.url}/matrix")
     sees(page, "DeepSeek Q8-MTP · 14 layers spilled")
 
-    worksheet_id = propose(page, app.url, "made-dense", n_max=2, workload="Write code from a short task (257 tokens)")
+    worksheet_id = propose(page, app.url, "made-dense", n_max=2)
     assert "missing" in main_text(page), "empty where nothing is measured yet"
     page.get_by_role("button", name="Run sweep").dblclick()
     page.get_by_role("link", name=re.compile("Open run")).click(timeout=60_000)
@@ -62,7 +62,7 @@ def test_from_proposal_to_signed_decision(app, page):
     assert [row["model"] for row in rows] == ["made-dense"]
     cells = rows[0]["cells"]
     assert cells["off"]["n"] >= 6 and cells["1"]["n"] >= 3 and cells["2"]["n"] >= 3, "noise may have asked for more than three"
-    assert cells["1"]["accept_share"] == 1.0 and cells["1"]["accept_denominator"] == f"of {128 * cells['1']['n']} proposed"
+    assert cells["1"]["accept_share"] == 1.0 and cells["1"]["accept_denominator"] == f"of {64 * cells['1']['n']} proposed"
     assert rows[0]["cells"]["3"]["status"] == "not_run"
 
     go(page, f"{app.url}/matrix")
