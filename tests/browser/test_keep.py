@@ -28,6 +28,7 @@ from tests.browser.steps import (
 from tests.fakes.scripted_lab import ScriptedLab
 
 SPEEDS = {"0": 200, "1": 300, "2": 240}  # tok/s: n_max 1 wins, 2 loses against it
+SHORT = "Pull fields from a short document: long prompt, short answer (65 tokens)"
 PAYS = {"speeds": SPEEDS, "accept": 0.9, "positions": [0.93, 0.6]}
 
 
@@ -62,7 +63,7 @@ def memo_text(page):
 
 def test_a_keep_is_signed_once_exported_and_goes_stale_by_a_newer_run(app, page, lab):
     lab.script(**PAYS, version="10473 (abc1234f)")
-    sheet = propose(page, app.url, lab.MODEL, box=lab.BOX_NAME, n_max=2, production_c=2)
+    sheet = propose(page, app.url, lab.MODEL, box=lab.BOX_NAME, n_max=2, production_c=2, workload=SHORT)
     sees(page, "missing: run the sweep")
     run_id = run_of_worksheet(page, app.url, sheet)
     name_oneself(page, "Ada")
@@ -113,7 +114,7 @@ def test_a_keep_is_signed_once_exported_and_goes_stale_by_a_newer_run(app, page,
     assert re.search(r"n_max 2: 1\.20×, pays, and less than the winner; \S+", main_text(page)), "the losing cell stands with its reason"
 
     lab.script(**PAYS, version="10999 (def5678a)", slower_by_start=0.04)
-    newer = propose(page, app.url, lab.MODEL, box=lab.BOX_NAME, n_max=1)
+    newer = propose(page, app.url, lab.MODEL, box=lab.BOX_NAME, n_max=1, workload=SHORT)
     run_of_worksheet(page, app.url, newer)
     sees(page, "The baseline moved during the run")
     pick(page, "keep", "Open gates: ")
