@@ -125,8 +125,8 @@ class DuckRuns(RunRows):
                 values = [run_id, server["server"], server["n_max"], server["c"], server["recipe_id"], argv, placement, server["load_s"]]
                 values.append(server.get("purpose", "sweep"))
                 cursor.execute("INSERT OR IGNORE INTO servers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-            for sample in batch.samples:
-                cursor.execute(_INSERT_SAMPLE, [sample[name] for name in _SAMPLE_COLUMNS])
+            if batch.samples:
+                cursor.executemany(_INSERT_SAMPLE, [[sample[name] for name in _SAMPLE_COLUMNS] for sample in batch.samples])
             for row in batch.suite_runs:
                 cursor.execute(_INSERT_SUITE_RUN, [row[name] for name in _SUITE_COLUMNS])
             cursor.execute(

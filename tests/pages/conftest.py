@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from core.bootstrap import Services, build
@@ -18,6 +20,9 @@ from core.ui import context
 from core.ui.menu import entry
 from core.ui.state import PERSON, SERVER_START
 from tests.fakes.measured_run import write_run
+
+# Streamlit's own test runner looks through every installed package at each run of a page; once is enough.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 OpenPage = Callable[..., AppTest]
 ASKED = {"title": "MTP for the lab", "box_id": "this-machine", "engine_id": "embedded", "model": "made-moe", "workload_id": "chat-short"}
