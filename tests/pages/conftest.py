@@ -19,6 +19,7 @@ from core.services.worksheets import propose, type_suite
 from core.ui import context
 from core.ui.menu import entry
 from core.ui.state import PERSON, SERVER_START
+from tests.fakes.begun_house import put_begun_house
 from tests.fakes.measured_run import write_run
 
 # Streamlit's own test runner looks through every installed package at each run of a page; once is enough.
@@ -32,6 +33,7 @@ GOOD = {"production": {1: [50, 51, 52], 0: [40, 41, 42]}}
 @pytest.fixture
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     """The services every page of this test sees."""
+    put_begun_house(tmp_path / "test.duckdb")
     opened = build(Settings(db=tmp_path / "test.duckdb", local_dir=tmp_path / "local", local_token="off"))
     monkeypatch.setattr(opened.follower, "start", lambda: None)
     monkeypatch.setattr(opened.housekeeper, "start", lambda: None)

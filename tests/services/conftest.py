@@ -10,6 +10,7 @@ from core.bootstrap import build
 from core.config import Settings
 from core.domain.run import new_run_id
 from core.services import runs
+from tests.fakes.begun_house import put_begun_house
 from tests.fakes.bench_box import ScriptedBox
 
 HELP = """
@@ -44,6 +45,7 @@ def settings(tmp_path):
 
 @pytest.fixture
 def house(box, settings):
+    put_begun_house(settings.db)
     services = build(settings)
     yield replace(services.house, open_box=lambda _: box, make_model=lambda name, progress: settings.local_dir)
     services.database.close()
