@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-# Threads of one pass wait for each other hundreds of times a token. Spinning without end collapses when anything else wants a core (21 tok/s
-# instead of 900 on 2 cores); ten microseconds, then sleep, costs nothing on an idle machine. Read when the library loads: before the import.
+# Threads of a pass wait for each other hundreds of times a token. Spinning without end collapses when anything else wants a core (21 tok/s
+# instead of 900 on 2 cores); ten microseconds, then sleep, cost nothing on an idle machine. Read when the library loads: before the import.
 os.environ.setdefault("GOMP_SPINCOUNT", "500")
 
 import xllamacpp as wheel  # noqa: E402
