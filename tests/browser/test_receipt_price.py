@@ -81,6 +81,7 @@ def test_from_a_losing_cell_to_a_what_if_that_somebody_else_opens(measured, page
 
     fill(page, "n", "0")
     sees(page, "Has to be at least 1.")
+    settled(page)
     expect(page.locator(".st-key-price-n input")).to_have_value("0")
     expect(page.locator(".st-key-price-wa input")).to_have_value("100")
     assert outside == [], "no request leaves the machine"

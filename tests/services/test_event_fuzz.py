@@ -102,7 +102,7 @@ def fuzz(examples: int) -> None:
 
 
 def test_whatever_stands_in_an_event_it_becomes_rows_or_words() -> None:
-    fuzz(800)
+    fuzz(1600)
 
 
 def through_the_app(house, box, start, examples: int) -> set[str]:
@@ -129,7 +129,7 @@ def through_the_app(house, box, start, examples: int) -> set[str]:
 
 
 def test_whatever_a_box_tells_no_page_breaks(house, box, start) -> None:
-    assert through_the_app(house, box, start, 20) >= {"done", "failed"}
+    assert through_the_app(house, box, start, 40) >= {"done", "failed"}
 
 
 @pytest.mark.soak
