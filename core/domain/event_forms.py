@@ -83,6 +83,9 @@ class StageDone(_Form):
     stage: StageForm
     status: str
     reason: str | None = None
+    tok_s: list[Any]
+    accepted: Count | None
+    drafted: Count | None = None
 
 
 class SuiteRun(_Form):

@@ -137,6 +137,13 @@ def test_whatever_a_box_tells_no_page_breaks_for_long(house, box, start) -> None
     through_the_app(house, box, start, 2000)
 
 
+@pytest.mark.parametrize("field, odd", [("drafted", [1]), ("accepted", "2"), ("accepted", -1), ("tok_s", None)])
+def test_counts_of_a_stage_that_are_none_are_refused_in_words(field: str, odd: object) -> None:
+    done = next(event for event in EVENTS if event["kind"] == "stage_done")
+    with pytest.raises(OutputNotUnderstood, match=field):
+        check_events([changed(done, (field,), odd, taken_out=False)])
+
+
 @pytest.mark.parametrize("odd", [b"1e999", b'"\\ud800"', b"[" * 900 + b"]" * 900])
 def test_what_no_agent_could_have_hashed_is_refused_in_words(odd: bytes) -> None:
     line = linked(EVENTS[:1]).replace(b'"b"', odd)
