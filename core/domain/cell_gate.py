@@ -266,7 +266,7 @@ def _fit(first: dict[str, Any], spec: dict[str, Any]) -> str | None:
 def _memory(samples: list[dict[str, Any]]) -> dict[str, float] | None:
     """The first value before, and of all repetitions the one farthest from it; None where a repetition has none."""
     seen = [sample.get("gpu_memory_mib") for sample in samples]
-    known = [one for one in seen if isinstance(one, dict)]
+    known = [one for one in seen if isinstance(one, dict) and all(_number(one.get(at)) is not None for at in ("before", "during", "after"))]
     if not known or len(known) < len(seen):
         return None
     first = known[0]["before"]
@@ -280,8 +280,14 @@ def _others(samples: list[dict[str, Any]], preflight: dict[str, Any]) -> list[An
     return found if found or all(isinstance(look, list) for look in looks) else None
 
 
+def _number(value: Any) -> Any:
+    """A count or figure as told; what is no number is unknown."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
 def _stream(stream: dict[str, Any]) -> dict[str, Any]:
-    timings = stream.get("timings") or {}
+    told = stream.get("timings")
+    timings = {name: _number(value) for name, value in told.items()} if isinstance(told, dict) else {}
     count, took = timings.get("predicted_n"), timings.get("predicted_ms")
     return {
         "slot": stream.get("slot"),
@@ -289,6 +295,6 @@ def _stream(stream: dict[str, Any]) -> dict[str, Any]:
         "accepted": timings.get("draft_n_accepted"),
         "predicted_n": count,
         "engine_tok_s": 1000.0 * (count - 1) / took if count and took else None,
-        "client_tok_s": stream.get("client_tok_s"),
-        "cached_tokens": stream.get("cached_tokens"),
+        "client_tok_s": _number(stream.get("client_tok_s")),
+        "cached_tokens": _number(stream.get("cached_tokens")),
     }

@@ -54,6 +54,7 @@ class StreamForm(_Form):
     wall_ms: Figure | None = None
     client_tok_s: Figure | None = None
     text_sha256: str | None = None
+    turns: list[dict[str, Any]] = []
 
 
 class SampleForm(_Form):
