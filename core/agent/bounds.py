@@ -17,7 +17,7 @@ def limits_of(root: str) -> dict[str, int]:
     Raises Refused for a limit that is no number: a box whose owner meant to bound it is not without bounds.
     """
     try:
-        raw = read_json(os.path.join(root, "allow.json")).get("limits") or {}
+        raw = read_json(os.path.join(root, "allow.json")).get("limits", {})
     except (OSError, ValueError, AttributeError):
         return {}
     wrong = [name for name in NAMES if type(raw.get(name)) not in (int, type(None))] if isinstance(raw, dict) else ["limits"]

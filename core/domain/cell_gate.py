@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
+from core.domain.sound import number_of, table_of
+
 PASS, FAIL, NOT_APPLICABLE, NOT_RECORDED = "pass", "fail", "n/a", "not_recorded"
 BOOKS_LIMIT = 0.03  # server counts against the client's own clock
 SLOT_BAND = 0.15  # share by which one slot's acceptance may lie from the cell's
@@ -233,9 +235,9 @@ def facts_of(
     spec: dict[str, Any],
 ) -> CellFacts:
     """Facts of one arm from what is stored: counted `sample` bodies, its `server_ready`, placement read back, `preflight`, the spec."""
-    first, props = samples[0], ready.get("props") or {}
-    gpu = (preflight.get("gpus") or {}).get("state")
-    counts: list[Any] = [sample.get("drafted") for sample in samples]
+    first, props = samples[0], table_of(ready.get("props"))
+    gpu = str(table_of(preflight.get("gpus")).get("state"))
+    counts: list[Any] = [number_of(sample.get("drafted")) for sample in samples]
     return CellFacts(
         n_max=first["n_max"],
         c=first["c"],
@@ -245,9 +247,9 @@ def facts_of(
         placement=placement,
         asked_cpu_moe=spec.get("asked", {}).get("n_cpu_moe"),
         fit=_fit(first, spec),
-        slots=props.get("total_slots"),
-        context=props.get("n_ctx"),
-        has_gpu={"none": False, "present": True}.get(gpu or ""),
+        slots=number_of(props.get("total_slots")),
+        context=number_of(props.get("n_ctx")),
+        has_gpu={"none": False, "present": True}.get(gpu),
         gpu_memory_mib=_memory(samples),
         others_on_gpu=_others(samples, preflight),
         prompt_set_sha256=spec.get("prompt_set_sha256"),
@@ -266,7 +268,9 @@ def _fit(first: dict[str, Any], spec: dict[str, Any]) -> str | None:
 def _memory(samples: list[dict[str, Any]]) -> dict[str, float] | None:
     """The first value before, and of all repetitions the one farthest from it; None where a repetition has none."""
     seen = [sample.get("gpu_memory_mib") for sample in samples]
-    known = [one for one in seen if isinstance(one, dict) and all(_number(one.get(at)) is not None for at in ("before", "during", "after"))]
+    known = [
+        one for one in seen if isinstance(one, dict) and all(number_of(one.get(at)) is not None for at in ("before", "during", "after"))
+    ]
     if not known or len(known) < len(seen):
         return None
     first = known[0]["before"]
@@ -280,21 +284,15 @@ def _others(samples: list[dict[str, Any]], preflight: dict[str, Any]) -> list[An
     return found if found or all(isinstance(look, list) for look in looks) else None
 
 
-def _number(value: Any) -> Any:
-    """A count or figure as told; what is no number is unknown."""
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
 def _stream(stream: dict[str, Any]) -> dict[str, Any]:
-    told = stream.get("timings")
-    timings = {name: _number(value) for name, value in told.items()} if isinstance(told, dict) else {}
+    timings = {name: number_of(value) for name, value in table_of(stream.get("timings")).items()}
     count, took = timings.get("predicted_n"), timings.get("predicted_ms")
     return {
-        "slot": stream.get("slot"),
+        "slot": number_of(stream.get("slot")),
         "drafted": timings.get("draft_n"),
         "accepted": timings.get("draft_n_accepted"),
         "predicted_n": count,
         "engine_tok_s": 1000.0 * (count - 1) / took if count and took else None,
-        "client_tok_s": _number(stream.get("client_tok_s")),
-        "cached_tokens": _number(stream.get("cached_tokens")),
+        "client_tok_s": number_of(stream.get("client_tok_s")),
+        "cached_tokens": number_of(stream.get("cached_tokens")),
     }

@@ -48,3 +48,13 @@ def cell_faults(cell: dict[str, Any]) -> list[str]:
     found = [fault for fault in [rate_fault(cell["tok_per_s"])] if fault and cell["n"]]
     counts = {name: cell.get(name) for name in ("drafted", "accepted", "steps", "decode_tokens")}
     return found + (count_faults(**counts, n_max=cell["n_max"]) if cell["n"] else [])
+
+
+def number_of(value: Any) -> Any:
+    """A number as it was told; what is none is unknown (None)."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def table_of(value: Any) -> dict[str, Any]:
+    """A table as it was told; what is none says nothing."""
+    return value if isinstance(value, dict) else {}

@@ -278,7 +278,7 @@ def test_a_run_that_asks_for_more_than_the_box_takes_is_refused_and_one_that_doe
     assert box.begin(**changes)["answer"] == "refused" and box.lock_is_free()
 
 
-@pytest.mark.parametrize("wrong", [{"n_max": "many"}, {"hours": 1.5}, {"streams": True}, ["n_max"], "none"])
+@pytest.mark.parametrize("wrong", [{"n_max": "many"}, {"hours": 1.5}, {"streams": True}, ["n_max"], "none", [], 0, None])
 def test_a_limit_that_is_no_number_bounds_everything(box: Box, wrong: Any) -> None:
     box.put(box.spec())
     box.allow(limits=wrong)

@@ -110,3 +110,16 @@ def test_facts_come_from_what_a_run_stores():
         [{"n_max": 0, "c": 1, "drafted": None, "streams": [{"timings": None}]}], ready={}, placement=None, preflight={}, spec={}
     )
     assert gate_state(cell_gate(bare)) == "not_recorded" and bare.has_gpu is None
+
+
+@pytest.mark.parametrize("odd", [[None], "many", True, {"n": 1}])
+def test_what_is_told_and_is_no_number_is_unknown(odd):
+    timings = dict.fromkeys(("predicted_n", "predicted_ms", "draft_n", "draft_n_accepted"), odd)
+    sample = {"n_max": 2, "c": 1, "drafted": odd, "gpu_memory_mib": dict.fromkeys(("before", "during", "after"), odd),
+              "streams": [{"timings": timings, "client_tok_s": odd, "cached_tokens": odd, "slot": odd}, {"timings": odd}]}  # fmt: skip
+    props = {"total_slots": odd, "n_ctx": odd}
+    cell = facts_of([sample], ready={"props": props}, placement=None, preflight={"gpus": {"state": odd}}, spec={})
+    assert {value for stream in cell.streams for value in stream.values()} == {None}
+    assert (cell.drafted, cell.gpu_memory_mib, cell.slots, cell.context, cell.has_gpu) == (None,) * 5
+    assert gate_state(cell_gate(cell)) == "not_recorded"
+    assert facts_of([sample], ready={"props": odd}, placement=None, preflight={"gpus": odd}, spec={}).slots is None
